@@ -1,0 +1,187 @@
+//! The flags of `contention_begin`, and the kind of lock they stand for.
+
+use std::fmt;
+
+/// The flags of `contention_begin` (include/trace/events/lock.h, 5.19 to 7.3). Unknown bits are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LockFlags(pub u32);
+
+const SPIN: u32 = 1;
+const READ: u32 = 2;
+const WRITE: u32 = 4;
+const RT: u32 = 8;
+const PERCPU: u32 = 16;
+const MUTEX: u32 = 32;
+
+const NAMES: [(u32, &str); 6] = [
+    (SPIN, "SPIN"),
+    (READ, "READ"),
+    (WRITE, "WRITE"),
+    (RT, "RT"),
+    (PERCPU, "PERCPU"),
+    (MUTEX, "MUTEX"),
+];
+
+impl LockFlags {
+    /// The waiter spins with preemption off until it has the lock: it stays on its CPU.
+    ///
+    /// A mutex's optimistic spinning is not this: it may end in sleep.
+    pub fn is_spinning(self) -> bool {
+        self.0 & (SPIN | MUTEX) == SPIN
+    }
+
+    /// A mutex, whichever phase: the only lock that begins several times in one wait.
+    pub fn is_mutex(self) -> bool {
+        self.0 & MUTEX != 0
+    }
+
+    /// A mutex's waiter that spins before it sleeps.
+    pub fn is_spin_phase(self) -> bool {
+        self.0 & SPIN != 0
+    }
+
+    /// What kind of lock this is.
+    pub fn kind(self) -> LockKind {
+        match self.0 {
+            0 => LockKind::Semaphore,
+            SPIN => LockKind::Spinlock,
+            f if f == SPIN | READ => LockKind::RwlockRead,
+            f if f == SPIN | WRITE => LockKind::RwlockWrite,
+            READ => LockKind::RwsemRead,
+            WRITE => LockKind::RwsemWrite,
+            RT => LockKind::RtMutex,
+            f if f == RT | READ => LockKind::RwlockRtRead,
+            f if f == RT | WRITE => LockKind::RwlockRtWrite,
+            f if f == PERCPU | READ => LockKind::PercpuRead,
+            f if f == PERCPU | WRITE => LockKind::PercpuWrite,
+            f if f & !SPIN == MUTEX => LockKind::Mutex,
+            _ => LockKind::Unknown,
+        }
+    }
+}
+
+/// As the kernel's own text has it: `SPIN|MUTEX`; bits without a name in hex; nothing for 0.
+impl fmt::Display for LockFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0;
+        let mut bar = "";
+        for (bit, name) in NAMES {
+            if rest & bit != 0 {
+                write!(f, "{bar}{name}")?;
+                bar = "|";
+                rest &= !bit;
+            }
+        }
+        if rest != 0 {
+            write!(f, "{bar}{rest:#x}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A kind of lock, under the names of `perf lock contention`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names say it; `name` spells them")]
+pub enum LockKind {
+    Semaphore,
+    Spinlock,
+    RwlockRead,
+    RwlockWrite,
+    RwsemRead,
+    RwsemWrite,
+    RtMutex,
+    RwlockRtRead,
+    RwlockRtWrite,
+    PercpuRead,
+    PercpuWrite,
+    Mutex,
+    /// A combination of flags that no kernel read so far emits.
+    Unknown,
+}
+
+impl LockKind {
+    /// Every kind, in the order of declaration.
+    pub const ALL: [LockKind; 13] = [
+        LockKind::Semaphore,
+        LockKind::Spinlock,
+        LockKind::RwlockRead,
+        LockKind::RwlockWrite,
+        LockKind::RwsemRead,
+        LockKind::RwsemWrite,
+        LockKind::RtMutex,
+        LockKind::RwlockRtRead,
+        LockKind::RwlockRtWrite,
+        LockKind::PercpuRead,
+        LockKind::PercpuWrite,
+        LockKind::Mutex,
+        LockKind::Unknown,
+    ];
+
+    /// perf's spelling (tools/perf/builtin-lock.c, 7.3).
+    pub fn name(self) -> &'static str {
+        match self {
+            LockKind::Semaphore => "semaphore",
+            LockKind::Spinlock => "spinlock",
+            LockKind::RwlockRead => "rwlock:R",
+            LockKind::RwlockWrite => "rwlock:W",
+            LockKind::RwsemRead => "rwsem:R",
+            LockKind::RwsemWrite => "rwsem:W",
+            LockKind::RtMutex => "rt-mutex",
+            LockKind::RwlockRtRead => "rwlock-rt:R",
+            LockKind::RwlockRtWrite => "rwlock-rt:W",
+            LockKind::PercpuRead => "pcpu-sem:R",
+            LockKind::PercpuWrite => "pcpu-sem:W",
+            LockKind::Mutex => "mutex",
+            LockKind::Unknown => "unknown",
+        }
+    }
+
+    /// Its place in [`LockKind::ALL`].
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LockFlags, LockKind};
+
+    /// The table of `lock-semantics`: flags, kind, whether the waiter stays on its CPU.
+    #[test]
+    fn flags_give_perfs_kinds() {
+        let table = [
+            (0, "semaphore", false),
+            (1, "spinlock", true),
+            (3, "rwlock:R", true),
+            (5, "rwlock:W", true),
+            (2, "rwsem:R", false),
+            (4, "rwsem:W", false),
+            (8, "rt-mutex", false),
+            (10, "rwlock-rt:R", false),
+            (12, "rwlock-rt:W", false),
+            (18, "pcpu-sem:R", false),
+            (20, "pcpu-sem:W", false),
+            (32, "mutex", false),
+            (33, "mutex", false),
+            (64, "unknown", false),
+        ];
+        for (flags, kind, spinning) in table {
+            assert_eq!(LockFlags(flags).kind().name(), kind, "{flags}");
+            assert_eq!(LockFlags(flags).is_spinning(), spinning, "{flags}");
+        }
+    }
+
+    #[test]
+    fn flags_print_as_the_kernel_prints_them_and_unknown_bits_in_hex() {
+        assert_eq!(LockFlags(33).to_string(), "SPIN|MUTEX");
+        assert_eq!(LockFlags(0x44).to_string(), "WRITE|0x40");
+        assert_eq!(LockFlags(0).to_string(), "");
+    }
+
+    #[test]
+    fn a_kinds_index_is_its_place() {
+        for (place, kind) in LockKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind.index(), place);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What ftlock understands of the kernel's events: instants, tasks, names, locks.
+//!
+//! Plain values without I/O. `decode` makes them from the records of a ring;
+//! the cmdline cache, the pairing and the aggregate know these types and nothing
+//! of tracefs.
+
+mod comm;
+mod lock;
+
+
+pub use comm::Comm;
+pub use lock::{LockFlags, LockKind};
+
+use std::fmt;
+
+/// A thread id in the initial pid namespace, as `common_pid` carries it.
+///
+/// Zero is the idle task, which every CPU has: it means nothing without its CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tid(pub u32);
+
+impl fmt::Display for Tid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A CPU's number as in `per_cpu/cpuN`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cpu(pub u16);
+
+/// A place in the order of all events: time first, then CPU, then the order on that CPU.
+///
+/// Several records of a CPU may bear one time (a coarse clock); the pages' order still
+/// tells them apart, so a name that changes between two of them is never confused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stamp {
+    /// Nanoseconds of the trace clock; never falls along one CPU's records.
+    pub ts_ns: u64,
+    order: u64,
+}
+
+impl Stamp {
+    /// Before everything else.
+    pub const MIN: Stamp = Stamp { ts_ns: 0, order: 0 };
+
+    /// The stamp of a CPU's record number `seq` (the low 48 bits count).
+    pub fn new(ts_ns: u64, cpu: Cpu, seq: u64) -> Stamp {
+        Stamp { ts_ns, order: u64::from(cpu.0) << 48 | (seq & ((1 << 48) - 1)) }
+    }
+
+    /// Before every event of time `ts_ns`.
+    pub fn before(ts_ns: u64) -> Stamp {
+        Stamp { ts_ns, order: 0 }
+    }
+
+    /// Behind every event of time `ts_ns`.
+    pub fn behind(ts_ns: u64) -> Stamp {
+        Stamp { ts_ns, order: u64::MAX }
+    }
+}
+
+/// The context an event came from. Begin and end of one wait share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Context {
+    /// A task's own work.
+    Task,
+    /// A softirq on top of some task.
+    Softirq,
+    /// A hard interrupt on top of some task or softirq.
+    Hardirq,
+    /// A non-maskable interrupt.
+    Nmi,
+}
+
+impl Context {
+    /// All of them, innermost last.
+    pub const ALL: [Context; 4] =
+        [Context::Task, Context::Softirq, Context::Hardirq, Context::Nmi];
+
+    /// From `common_flags` (include/linux/trace_events.h, 6.1 to 7.3: 0x40 NMI, 0x08 hard
+    /// interrupt, 0x10 softirq).
+    pub fn from_common_flags(flags: u8) -> Context {
+        if flags & 0x40 != 0 {
+            Context::Nmi
+        } else if flags & 0x08 != 0 {
+            Context::Hardirq
+        } else if flags & 0x10 != 0 {
+            Context::Softirq
+        } else {
+            Context::Task
+        }
+    }
+
+    /// `task`, `softirq`, `hardirq` or `nmi`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Context::Task => "task",
+            Context::Softirq => "softirq",
+            Context::Hardirq => "hardirq",
+            Context::Nmi => "nmi",
+        }
+    }
+}
+
+/// What every event has: when, where, on top of whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Its place in the order of all events.
+    pub stamp: Stamp,
+    /// The time as recorded, in ns; differs from the stamp's only where the clock fell back.
+    pub ts_ns: u64,
+    /// The CPU it was recorded on.
+    pub cpu: Cpu,
+    /// The current task: in interrupt context the one that was interrupted.
+    pub tid: Tid,
+    /// The context it came from.
+    pub context: Context,
+}
+
+/// An event with its head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// When, where, on top of whom.
+    pub head: Head,
+    /// What happened.
+    pub body: Body,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Body {
+    /// `lock:contention_begin`: left the fast path of a lock.
+    LockBegin {
+        /// The lock's address.
+        lock: u64,
+        /// What kind of lock, and which phase.
+        flags: LockFlags,
+    },
+    /// `lock:contention_end`: got it, or gave up.
+    LockEnd {
+        /// The lock's address.
+        lock: u64,
+        /// Zero, or a negative errno where the lock was not taken.
+        ret: i32,
+    },
+    /// A task was born, renamed, replaced or left.
+    Task(TaskEvent),
+    /// A kernel stack, which belongs to the event before it of the same task and context.
+    Stack(StackId),
+    /// Events of this CPU are missing before this one.
+    Loss(Loss),
+    /// An event that is only shown, never understood.
+    Other,
+}
+
+/// An interned kernel stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StackId(pub u32);
+
+/// A gap in one CPU's records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    /// How many events are missing, where the kernel could say.
+    pub missed: Option<u64>,
+    /// The time in ns of the last event read before the gap (0: none was).
+    pub after_ns: u64,
+}
+
+/// What happens to a task's identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskEvent {
+    /// `task:task_newtask`, raised by the parent: the birth of a thread id.
+    New {
+        /// The child.
+        tid: Tid,
+        /// Its name, inherited from the parent.
+        comm: Comm,
+        /// True: a further thread of the parent's process (`CLONE_THREAD`).
+        thread: bool,
+    },
+    /// `sched:sched_process_fork`, raised by the parent behind `New`.
+    Fork {
+        /// The parent's thread.
+        parent: Tid,
+        /// The child.
+        child: Tid,
+        /// The child's name.
+        child_comm: Comm,
+    },
+    /// `task:task_rename`: raised just before the name changes, by whoever changes it.
+    Rename {
+        /// The task that is renamed (not always the current one).
+        tid: Tid,
+        /// Its name up to here.
+        old: Comm,
+        /// Its name from here on.
+        new: Comm,
+    },
+    /// `sched:sched_process_exec`: a process runs another program. Its name has changed already.
+    Exec {
+        /// The process's leader id, which the calling thread has now.
+        tid: Tid,
+        /// The id that thread had before; another one if it was not the leader.
+        old_tid: Tid,
+    },
+    /// `sched:sched_process_exit`: the task begins to leave. It still runs, and contends, after this.
+    Exit {
+        /// The task that leaves.
+        tid: Tid,
+    },
+}
