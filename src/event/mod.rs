@@ -7,7 +7,6 @@
 mod comm;
 mod lock;
 
-
 pub use comm::Comm;
 pub use lock::{LockFlags, LockKind};
 
@@ -75,8 +74,7 @@ pub enum Context {
 
 impl Context {
     /// All of them, innermost last.
-    pub const ALL: [Context; 4] =
-        [Context::Task, Context::Softirq, Context::Hardirq, Context::Nmi];
+    pub const ALL: [Context; 4] = [Context::Task, Context::Softirq, Context::Hardirq, Context::Nmi];
 
     /// From `common_flags` (include/linux/trace_events.h, 6.1 to 7.3: 0x40 NMI, 0x08 hard
     /// interrupt, 0x10 softirq).
@@ -148,8 +146,10 @@ pub enum Body {
     Task(TaskEvent),
     /// A kernel stack, which belongs to the event before it of the same task and context.
     Stack(StackId),
-    /// Events of this CPU are missing before this one.
-    Loss(Loss),
+    /// A gap in this CPU's records opens behind its last event: others may have gone on meanwhile.
+    GapBegin,
+    /// The gap closes with this CPU's next event.
+    GapEnd(Gap),
     /// An event that is only shown, never understood.
     Other,
 }
@@ -158,12 +158,12 @@ pub enum Body {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StackId(pub u32);
 
-/// A gap in one CPU's records.
+/// A gap in one CPU's records: events that the kernel wrote and nobody read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Loss {
+pub struct Gap {
     /// How many events are missing, where the kernel could say.
     pub missed: Option<u64>,
-    /// The time in ns of the last event read before the gap (0: none was).
+    /// From here on, in ns, events may be missing.
     pub after_ns: u64,
 }
 

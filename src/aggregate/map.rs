@@ -1,0 +1,113 @@
+//! The sharded map and its bound.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry;
+use foldhash::fast::FixedState;
+
+use super::{Key, Stats};
+
+/// Sums by key, at most a given number of keys, and the sums of everything beyond.
+#[derive(Debug)]
+pub struct Aggregate<K: Key> {
+    rows: DashMap<K, Stats, FixedState>,
+    /// Keys held. Taken before the insertion, so that the bound is never passed.
+    keys: AtomicUsize,
+    bound: usize,
+    overflow: Mutex<Overflow>,
+}
+
+#[derive(Debug, Default)]
+struct Overflow {
+    rows: Vec<Stats>,
+    refused_flushes: u64,
+}
+
+/// The map at one instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot<K> {
+    /// Every row, in the order of keys.
+    pub rows: Vec<(K, Stats)>,
+    /// The overflow rows, by [`Key::bucket`].
+    pub overflow: Vec<Stats>,
+    /// How often a worker's sums for a key were refused: at least the number of keys without a row
+    /// of their own, at most the number of waits in the overflow rows.
+    pub refused_flushes: u64,
+}
+
+impl<K: Key> Aggregate<K> {
+    /// An empty map for at most `bound` keys.
+    pub fn new(bound: usize) -> Aggregate<K> {
+        let overflow = Overflow { rows: vec![Stats::default(); K::BUCKETS], refused_flushes: 0 };
+        Aggregate {
+            rows: DashMap::default(),
+            keys: AtomicUsize::new(0),
+            bound,
+            overflow: Mutex::new(overflow),
+        }
+    }
+
+    /// Adds to the key's row; false if it has none and the map is full.
+    pub(super) fn merge(&self, key: K, stats: &Stats) -> bool {
+        if let Some(mut row) = self.rows.get_mut(&key) {
+            row.merge(stats);
+            return true;
+        }
+        if self.keys.load(Ordering::Relaxed) >= self.bound {
+            return false;
+        }
+        // The place is reserved with the shard locked: two workers with one new key take one place.
+        match self.rows.entry(key) {
+            Entry::Occupied(mut row) => row.get_mut().merge(stats),
+            Entry::Vacant(place) if self.reserve() => drop(place.insert(*stats)),
+            Entry::Vacant(_) => return false,
+        }
+        true
+    }
+
+    /// Adds what found no place, by bucket.
+    pub(super) fn overflow(&self, refused: &[(usize, Stats)]) {
+        if refused.is_empty() {
+            return;
+        }
+        let mut overflow = self.lock_overflow();
+        overflow.refused_flushes += refused.len() as u64;
+        for (bucket, stats) in refused {
+            if let Some(row) = overflow.rows.get_mut(*bucket) {
+                row.merge(stats);
+            }
+        }
+    }
+
+    /// A copy of everything. May be taken while workers flush.
+    pub fn snapshot(&self) -> Snapshot<K> {
+        let mut rows: Vec<_> = self.rows.iter().map(|row| (*row.key(), *row.value())).collect();
+        rows.sort_unstable_by_key(|&(key, _)| key);
+        let overflow = self.lock_overflow();
+        Snapshot {
+            rows,
+            overflow: overflow.rows.clone(),
+            refused_flushes: overflow.refused_flushes,
+        }
+    }
+
+    /// How many keys the map may hold.
+    pub fn bound(&self) -> usize {
+        self.bound
+    }
+
+    fn reserve(&self) -> bool {
+        let taken = self.keys.fetch_add(1, Ordering::Relaxed);
+        if taken >= self.bound {
+            self.keys.fetch_sub(1, Ordering::Relaxed);
+        }
+        taken < self.bound
+    }
+
+    /// Sums stay usable although a worker panicked with the lock held: each addition is whole.
+    fn lock_overflow(&self) -> MutexGuard<'_, Overflow> {
+        self.overflow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

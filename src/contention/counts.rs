@@ -1,0 +1,91 @@
+//! Where every begin and every end went.
+
+use serde::Serialize;
+
+/// Counts of the pairing. Each begin and each end read is in exactly one term.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// `contention_begin` events read.
+    pub begins_read: u64,
+    /// `contention_end` events read.
+    pub ends_read: u64,
+    /// Waits that got the lock.
+    pub ok: u64,
+    /// Waits that ended without the lock (signal, timeout, deadlock avoidance).
+    pub failed: u64,
+    /// Waits with begin and end that overlap a loss.
+    pub uncertain: u64,
+    /// Waits whose end lies before their begin.
+    pub clock: u64,
+    /// The largest such step back, in ns.
+    pub clock_worst_ns: u64,
+    /// Begins whose end was not seen although the waiter went on.
+    pub lost_end: u64,
+    /// Begins still without an end when tracing stopped.
+    pub open: u64,
+    /// Further begins of a mutex's wait: spinning turned to sleep, or back.
+    pub phase_changes: u64,
+    /// Begins not followed because too many waits were open at once.
+    pub overflow_depth: u64,
+    /// Ends of such begins.
+    pub overflow_end: u64,
+    /// Ends without a begin.
+    pub orphan_end: u64,
+    /// Ends of waits that began before the trace did.
+    pub began_before_start: u64,
+    /// Ends whose begin a kernel-side filter rejected.
+    pub filtered_end: u64,
+}
+
+/// One accounting identity: what was read against where it went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Identity {
+    /// Events read.
+    pub read: u64,
+    /// The sum of the terms they went to.
+    pub accounted: u64,
+}
+
+impl Identity {
+    /// Both sides are equal.
+    pub fn holds(&self) -> bool {
+        self.read == self.accounted
+    }
+}
+
+impl Counts {
+    /// Every begin read is a finished wait, an open one, a phase, or a counted loss.
+    pub fn begins(&self) -> Identity {
+        let finished = self.ok + self.failed + self.uncertain + self.clock;
+        let accounted =
+            finished + self.lost_end + self.open + self.phase_changes + self.overflow_depth;
+        Identity { read: self.begins_read, accounted }
+    }
+
+    /// Every end read finishes a wait, or is counted under the reason why it does not.
+    pub fn ends(&self) -> Identity {
+        let finished = self.ok + self.failed + self.uncertain + self.clock;
+        let unmatched =
+            self.orphan_end + self.began_before_start + self.filtered_end + self.overflow_end;
+        Identity { read: self.ends_read, accounted: finished + unmatched }
+    }
+
+    /// Adds another part of the same trace.
+    pub fn add(&mut self, other: &Counts) {
+        self.begins_read += other.begins_read;
+        self.ends_read += other.ends_read;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.uncertain += other.uncertain;
+        self.clock += other.clock;
+        self.clock_worst_ns = self.clock_worst_ns.max(other.clock_worst_ns);
+        self.lost_end += other.lost_end;
+        self.open += other.open;
+        self.phase_changes += other.phase_changes;
+        self.overflow_depth += other.overflow_depth;
+        self.overflow_end += other.overflow_end;
+        self.orphan_end += other.orphan_end;
+        self.began_before_start += other.began_before_start;
+        self.filtered_end += other.filtered_end;
+    }
+}

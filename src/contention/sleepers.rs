@@ -1,0 +1,244 @@
+//! Every task's sleeping waits, in the order of time over all CPUs.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::FixedState;
+
+use super::counts::Counts;
+use super::nest::{Matched, Nest, finish, suspect_is_its_end};
+use super::{Begins, OpenWait, Wait};
+use crate::event::{Body, Event, Head, LockFlags, TaskEvent, Tid};
+
+/// Tasks with an open wait that are followed at once; a begin beyond counts as overflow.
+const MAX_WAITERS: usize = 1 << 16;
+
+/// Tasks remembered as seen waiting. Beyond, an end without a begin is no longer excused.
+const MAX_SEEN: usize = 1 << 17;
+
+/// Ends without a begin that are remembered, for a begin that comes late.
+const MAX_UNMATCHED: usize = 1 << 10;
+
+/// An end at most this long before its begin is taken for a clock difference between CPUs.
+const MAX_SKEW_NS: u64 = 1_000_000;
+
+/// An inner lock lies within the outer one: no sleeping lock is larger.
+const LOCK_SIZE_BYTES: u64 = 128;
+
+/// Pairs the waits that belong to tasks. Feed it what [`super::Spinners`] forward, merged.
+#[derive(Debug)]
+pub struct Sleepers {
+    waiters: HashMap<Tid, Nest, FixedState>,
+    /// Emptied nests, kept for their memory.
+    spare: Vec<Nest>,
+    seen: HashSet<Tid, FixedState>,
+    unmatched: HashMap<Tid, Unmatched, FixedState>,
+    begins: Begins,
+    gaps_open: u32,
+    any_gap: bool,
+    /// Where every begin and end taken here went.
+    pub counts: Counts,
+}
+
+/// An end without a begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unmatched {
+    pub(super) head: Head,
+    lock: u64,
+    ret: i32,
+    as_before_start: bool,
+}
+
+impl Unmatched {
+    /// Its begin turned up: takes it back out of the unmatched.
+    pub(super) fn uncount(&self, counts: &mut Counts) {
+        match self.as_before_start {
+            true => counts.began_before_start -= 1,
+            false => counts.orphan_end -= 1,
+        }
+    }
+}
+
+impl Sleepers {
+    /// Without any open wait.
+    pub fn new(begins: Begins) -> Sleepers {
+        Sleepers {
+            waiters: HashMap::default(),
+            spare: Vec::new(),
+            seen: HashSet::default(),
+            unmatched: HashMap::default(),
+            begins,
+            gaps_open: 0,
+            any_gap: false,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Takes the next event of all CPUs in the order of time; gives the wait it finishes.
+    pub fn take(&mut self, event: &Event) -> Option<Wait> {
+        let head = &event.head;
+        match event.body {
+            Body::LockBegin { lock, flags } => return self.begin(head, lock, flags),
+            Body::LockEnd { lock, ret } => return self.end(head, lock, ret),
+            Body::Stack(stack) => {
+                if let Some(nest) = self.waiters.get_mut(&head.tid) {
+                    nest.stack(stack);
+                }
+            }
+            Body::GapBegin => {
+                self.gaps_open += 1;
+                self.any_gap = true;
+                self.waiters.values_mut().for_each(Nest::mark_uncertain);
+            }
+            Body::GapEnd(_) => self.gaps_open = self.gaps_open.saturating_sub(1),
+            Body::Task(task) => self.task(task),
+            Body::Other => {}
+        }
+        None
+    }
+
+    /// Whether the task waits, or waited in `finished`, around a wait for `inner` that began at
+    /// `head`, for a lock that `inner` is a part of.
+    pub fn encloses(&self, finished: &[Wait], inner: u64, head: &Head) -> bool {
+        let part_of =
+            |outer: u64| inner.checked_sub(outer).is_some_and(|at| at > 0 && at < LOCK_SIZE_BYTES);
+        let open = self.waiters.get(&head.tid).map_or(&[][..], Nest::open);
+        open.iter().any(|wait| wait.begin.stamp < head.stamp && part_of(wait.lock))
+            || finished.iter().any(|wait| {
+                wait.begin.tid == head.tid
+                    && wait.begin.stamp < head.stamp
+                    && wait.end_ns >= head.ts_ns
+                    && part_of(wait.lock)
+            })
+    }
+
+    /// How many tasks wait now.
+    pub fn waiting(&self) -> usize {
+        self.waiters.len()
+    }
+
+    /// The earliest begin of the waits that are open now.
+    pub fn oldest(&self) -> Option<&Head> {
+        let open = self.waiters.values().flat_map(Nest::open);
+        open.map(|wait| &wait.begin).min_by_key(|head| head.stamp)
+    }
+
+    /// The waits that are open when tracing stops; counts them as such.
+    pub fn finish(&mut self) -> Vec<OpenWait> {
+        let counts = &mut self.counts;
+        let open = self.waiters.values().flat_map(Nest::open).copied();
+        let open: Vec<_> = open.filter(|wait| !suspect_is_its_end(wait, counts)).collect();
+        counts.open += open.len() as u64;
+        self.waiters.clear();
+        open
+    }
+
+    fn begin(&mut self, head: &Head, lock: u64, flags: LockFlags) -> Option<Wait> {
+        self.counts.begins_read += 1;
+        if self.seen.len() < MAX_SEEN {
+            self.seen.insert(head.tid);
+        }
+        let earlier_end = self.unmatched.remove(&head.tid).filter(|end| end.lock == lock);
+        if let Some(end) = earlier_end.filter(|end| end.head.stamp > head.stamp) {
+            return self.late_begin(head, lock, flags, &end);
+        }
+        if self.waiters.len() >= MAX_WAITERS && !self.waiters.contains_key(&head.tid) {
+            self.counts.overflow_depth += 1;
+            return None;
+        }
+        let spare = &mut self.spare;
+        let nest = self.waiters.entry(head.tid).or_insert_with(|| spare.pop().unwrap_or_default());
+        nest.begin(head, lock, flags, &mut self.counts);
+        if let Some(wait) = nest.innermost().filter(|wait| wait.begin.stamp == head.stamp) {
+            wait.uncertain = self.gaps_open > 0;
+            wait.suspect = earlier_end.filter(|end| {
+                end.head.cpu != head.cpu
+                    && head.ts_ns - end.head.ts_ns.min(head.ts_ns) <= MAX_SKEW_NS
+            });
+        }
+        None
+    }
+
+    /// A begin that was read only after its end: nothing but the order of reading was wrong.
+    fn late_begin(
+        &mut self,
+        head: &Head,
+        lock: u64,
+        flags: LockFlags,
+        end: &Unmatched,
+    ) -> Option<Wait> {
+        end.uncount(&mut self.counts);
+        let mut open = OpenWait::new(head, lock, flags);
+        open.uncertain = self.gaps_open > 0;
+        match finish(&open, &end.head, end.ret, &mut self.counts) {
+            Matched::Wait(wait) => Some(wait),
+            _ => None,
+        }
+    }
+
+    fn end(&mut self, head: &Head, lock: u64, ret: i32) -> Option<Wait> {
+        self.counts.ends_read += 1;
+        let matched = match self.waiters.get_mut(&head.tid) {
+            Some(nest) => nest.end(head, lock, ret, &mut self.counts),
+            None => Matched::Nothing,
+        };
+        self.drop_if_empty(head.tid);
+        match matched {
+            Matched::Wait(wait) => return Some(wait),
+            Matched::Clock | Matched::Overflowed => {}
+            Matched::Nothing => self.unmatched_end(head, lock, ret),
+        }
+        None
+    }
+
+    fn unmatched_end(&mut self, head: &Head, lock: u64, ret: i32) {
+        if self.begins == Begins::Filtered {
+            self.counts.filtered_end += 1;
+            return;
+        }
+        let excused = !self.any_gap && self.seen.len() < MAX_SEEN && !self.seen.contains(&head.tid);
+        match excused {
+            true => self.counts.began_before_start += 1,
+            false => self.counts.orphan_end += 1,
+        }
+        if self.unmatched.len() >= MAX_UNMATCHED {
+            self.unmatched.clear();
+        }
+        let end = Unmatched { head: *head, lock, ret, as_before_start: excused };
+        self.unmatched.insert(head.tid, end);
+    }
+
+    fn task(&mut self, task: TaskEvent) {
+        match task {
+            // A new task of this number: whatever was open belonged to the one before.
+            TaskEvent::New { tid, .. } | TaskEvent::Fork { child: tid, .. } => {
+                self.lose_all(tid);
+                if self.seen.len() < MAX_SEEN {
+                    self.seen.insert(tid);
+                }
+            }
+            // Who begins to leave is not waiting.
+            TaskEvent::Exit { tid } => self.lose_all(tid),
+            TaskEvent::Exec { tid, old_tid } if tid != old_tid => {
+                self.lose_all(old_tid);
+                self.lose_all(tid);
+            }
+            TaskEvent::Exec { .. } | TaskEvent::Rename { .. } => {}
+        }
+    }
+
+    fn lose_all(&mut self, tid: Tid) {
+        self.unmatched.remove(&tid);
+        if let Some(nest) = self.waiters.get_mut(&tid) {
+            nest.lose_all(&mut self.counts);
+            self.drop_if_empty(tid);
+        }
+    }
+
+    fn drop_if_empty(&mut self, tid: Tid) {
+        if self.waiters.get(&tid).is_some_and(Nest::is_empty)
+            && let Some(nest) = self.waiters.remove(&tid)
+        {
+            self.spare.push(nest);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! One CPU's spinning waits. They never leave their CPU and context.
+
+use super::counts::Counts;
+use super::nest::{Matched, Nest};
+use super::{OpenWait, Wait};
+use crate::event::{Body, Context, Event, Head, Tid};
+
+/// Pairs the spinning waits of one CPU, by context, and forwards the rest.
+///
+/// Feed it that CPU's events in order. What belongs to tasks comes out again through `forward`,
+/// still in order, for [`super::Sleepers`].
+#[derive(Debug, Default)]
+pub struct Spinners {
+    contexts: [OneContext; Context::ALL.len()],
+    /// Where every begin and end taken here went.
+    pub counts: Counts,
+}
+
+#[derive(Debug, Default)]
+struct OneContext {
+    /// Whom the open waits belong to.
+    tid: Option<Tid>,
+    nest: Nest,
+    /// The newest begin, which a stack that follows belongs to.
+    newest: Option<Newest>,
+    /// A begin was seen: an end without one no longer comes from before the start.
+    begun: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Newest {
+    Here(Tid),
+    Forwarded(Tid),
+}
+
+impl Spinners {
+    /// Takes the CPU's next event. A finished wait goes to `waits`; what may leave the CPU, and
+    /// everything about tasks and gaps, to `forward`.
+    pub fn take(&mut self, event: &Event, waits: &mut Vec<Wait>, forward: &mut Vec<Event>) {
+        let head = &event.head;
+        match event.body {
+            Body::LockBegin { lock, flags } => {
+                let stays = stays_here(head) || flags.is_spinning();
+                let context = of(&mut self.contexts, head, &mut self.counts);
+                if stays {
+                    self.counts.begins_read += 1;
+                    context.begun = true;
+                    context.tid = Some(head.tid);
+                    context.newest = Some(Newest::Here(head.tid));
+                    context.nest.begin(head, lock, flags, &mut self.counts);
+                } else {
+                    context.newest = Some(Newest::Forwarded(head.tid));
+                    forward.push(*event);
+                }
+            }
+            Body::LockEnd { lock, ret } => {
+                let context = of(&mut self.contexts, head, &mut self.counts);
+                match context.nest.end(head, lock, ret, &mut self.counts) {
+                    Matched::Wait(wait) => waits.push(wait),
+                    Matched::Clock | Matched::Overflowed => {}
+                    Matched::Nothing if stays_here(head) => match context.begun {
+                        true => self.counts.orphan_end += 1,
+                        false => self.counts.began_before_start += 1,
+                    },
+                    Matched::Nothing => return forward.push(*event),
+                }
+                self.counts.ends_read += 1;
+            }
+            Body::Stack(stack) => {
+                let context = of(&mut self.contexts, head, &mut self.counts);
+                match context.newest.take() {
+                    Some(Newest::Here(tid)) if tid == head.tid => context.nest.stack(stack),
+                    Some(Newest::Forwarded(tid)) if tid == head.tid => forward.push(*event),
+                    _ => {}
+                }
+            }
+            Body::GapBegin | Body::GapEnd(_) => {
+                self.lose_all();
+                forward.push(*event);
+            }
+            Body::Task(_) => forward.push(*event),
+            Body::Other => {}
+        }
+    }
+
+    /// The waits that are open now; counts them as such.
+    pub fn finish(&mut self) -> Vec<OpenWait> {
+        let open: Vec<_> =
+            self.contexts.iter().flat_map(|context| context.nest.open()).copied().collect();
+        self.counts.open += open.len() as u64;
+        open
+    }
+
+    fn lose_all(&mut self) {
+        for context in &mut self.contexts {
+            context.nest.lose_all(&mut self.counts);
+            context.newest = None;
+            // Whatever ends now may have begun in the gap.
+            context.begun = true;
+        }
+    }
+}
+
+/// An interrupt's waits, and the idle task's, belong to their CPU whatever the lock.
+fn stays_here(head: &Head) -> bool {
+    head.context != Context::Task || head.tid == Tid(0)
+}
+
+/// The event's context. A spinner holds preemption off: if another task is current in it now, the
+/// ends of its waits were lost.
+fn of<'a>(
+    contexts: &'a mut [OneContext; Context::ALL.len()],
+    head: &Head,
+    counts: &mut Counts,
+) -> &'a mut OneContext {
+    let [task, softirq, hardirq, nmi] = contexts;
+    let context = match head.context {
+        Context::Task => task,
+        Context::Softirq => softirq,
+        Context::Hardirq => hardirq,
+        Context::Nmi => nmi,
+    };
+    if context.tid.is_some_and(|tid| tid != head.tid) {
+        context.nest.lose_all(counts);
+        context.tid = None;
+    }
+    context
+}
