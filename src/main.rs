@@ -1,2 +1,7 @@
-//! x
-fn main() {}
+//! The `ftlock` program: see `ftlock --help`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(ftlock::cli::run())
+}

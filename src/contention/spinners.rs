@@ -83,6 +83,12 @@ impl Spinners {
         }
     }
 
+    /// The earliest begin of the waits that are open now.
+    pub fn oldest(&self) -> Option<&Head> {
+        let open = self.contexts.iter().flat_map(|context| context.nest.open());
+        open.map(|wait| &wait.begin).min_by_key(|head| head.stamp)
+    }
+
     /// The waits that are open now; counts them as such.
     pub fn finish(&mut self) -> Vec<OpenWait> {
         let open: Vec<_> =

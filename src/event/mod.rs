@@ -1,10 +1,11 @@
 //! What ftlock understands of the kernel's events: instants, tasks, names, locks.
 //!
-//! Plain values without I/O. `decode` makes them from the records of a ring;
+//! Plain values without I/O. [`decode`] makes them from the records of a ring;
 //! the cmdline cache, the pairing and the aggregate know these types and nothing
 //! of tracefs.
 
 mod comm;
+pub mod decode;
 mod lock;
 
 pub use comm::Comm;

@@ -1,0 +1,16 @@
+//! `ftlock demo`: `record` over a built-in workload.
+
+use anyhow::Context;
+
+use super::args::DemoArgs;
+use super::config::RecordConfig;
+use super::record::record;
+
+/// Runs `ftlock demo`.
+pub(super) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
+    let program = std::env::current_exe().context("cannot find the own program")?;
+    let duration = humantime::format_duration(args.duration).to_string().replace(' ', "");
+    let command = [program.into_os_string(), "demo-workload".into(), "--duration".into()];
+    let command = command.into_iter().chain([duration.into()]).collect();
+    record(&RecordConfig::of_demo(command, &args.common)?)
+}

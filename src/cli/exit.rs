@@ -1,0 +1,70 @@
+//! Exit statuses, and how an error is told.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use crate::pipeline::{self, CannotStart};
+use crate::tracefs;
+
+/// Everything done.
+pub(super) const DONE: u8 = 0;
+/// Something failed on the way.
+pub(super) const FAILED: u8 = 1;
+/// The arguments make no sense; clap's status too.
+pub(super) const USAGE: u8 = 2;
+/// This kernel, mount or user does not allow tracing.
+pub(super) const CANNOT_TRACE: u8 = 3;
+/// With `--strict`: something was lost or uncertain.
+pub(super) const INCOMPLETE: u8 = 5;
+
+/// A mistake in the arguments that clap does not see.
+#[derive(Debug)]
+pub(super) struct Usage(pub(super) String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Tells an error, with the command that mends it, and gives its exit status.
+pub(super) fn tell(error: &anyhow::Error) -> u8 {
+    let mut text = format!("ftlock: {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        // Most of our errors carry their source's words already.
+        if !text.ends_with(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    if let Some(hint) = hint(error) {
+        text.push_str("\nhint: ");
+        text.push_str(&hint);
+    }
+    // If stderr is gone there is nobody to tell.
+    let _ = writeln!(io::stderr(), "{text}").is_ok();
+    status(error)
+}
+
+fn hint(error: &anyhow::Error) -> Option<String> {
+    if let Some(error) = error.downcast_ref::<pipeline::Error>() {
+        return error.hint();
+    }
+    error.downcast_ref::<tracefs::Error>().and_then(tracefs::Error::hint)
+}
+
+fn status(error: &anyhow::Error) -> u8 {
+    if let Some(cannot_start) = error.downcast_ref::<CannotStart>() {
+        return cannot_start.exit_status();
+    }
+    if error.is::<Usage>() {
+        return USAGE;
+    }
+    let cannot_trace = error.is::<pipeline::Error>() || error.is::<tracefs::Error>();
+    if cannot_trace { CANNOT_TRACE } else { FAILED }
+}

@@ -1,0 +1,28 @@
+//! The command line: arguments to configuration, one file per sub-command.
+
+pub mod args;
+
+mod check;
+mod config;
+mod demo;
+mod demo_workload;
+mod exit;
+mod notes;
+mod outcome;
+mod record;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+/// Runs what the command line asks for; returns the exit status.
+pub fn run() -> u8 {
+    let done = match Cli::parse().command {
+        Command::Record(args) => record::run(&args),
+
+        Command::Check(args) => check::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::DemoWorkload(args) => demo_workload::run(&args).map(|()| exit::DONE),
+    };
+    done.unwrap_or_else(|error| exit::tell(&error))
+}

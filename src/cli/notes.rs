@@ -1,0 +1,51 @@
+//! What is said on stderr beside the results.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// How often the status line changes.
+const REFRESH: Duration = Duration::from_millis(500);
+
+/// Talk to the user. Silent with `-q`.
+#[derive(Debug)]
+pub(super) struct Notes {
+    quiet: bool,
+    /// A status line can be shown without the stream's lines running through it.
+    live: bool,
+    shown: bool,
+    refreshed: Option<Instant>,
+}
+
+impl Notes {
+    /// `stream_shows`: the stream goes to a terminal and shows by itself that the run lives.
+    pub(super) fn new(quiet: bool, stream_shows: bool) -> Notes {
+        let live = !quiet && !stream_shows && io::stderr().is_terminal();
+        Notes { quiet, live, shown: false, refreshed: None }
+    }
+
+    /// One line.
+    pub(super) fn say(&mut self, line: impl AsRef<str>) {
+        if !self.quiet {
+            self.clear();
+            // If stderr is gone there is nobody to tell.
+            let _ = writeln!(io::stderr(), "ftlock: {}", line.as_ref()).is_ok();
+        }
+    }
+
+    /// The status line, on a terminal and not too often.
+    pub(super) fn status(&mut self, line: impl FnOnce() -> String) {
+        let due = self.refreshed.is_none_or(|last| last.elapsed() >= REFRESH);
+        if self.live && due {
+            let _ = write!(io::stderr(), "\r\x1b[K{}", line()).is_ok();
+            self.shown = true;
+            self.refreshed = Some(Instant::now());
+        }
+    }
+
+    /// Takes the status line away.
+    pub(super) fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _ = write!(io::stderr(), "\r\x1b[K").is_ok();
+        }
+    }
+}

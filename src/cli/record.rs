@@ -1,0 +1,277 @@
+//! `ftlock record`: trace, stream, and print what it came to.
+
+use std::io::{self, IsTerminal};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+
+use crate::cmdline_cache::CmdlineCache;
+use crate::contention::Begins;
+use crate::event::Tid;
+use crate::output::RunInfo;
+use crate::pipeline::{
+    self, Asked, Engine, Keep, Live, Queue, Session, Setup, Signals, Stream, Targets, Watched,
+    Workload, enter,
+};
+use crate::symbols::{CallerFinder, Kallsyms, StackTable};
+
+use super::args::RecordArgs;
+use super::config::{RecordConfig, Whose};
+use super::notes::Notes;
+use super::outcome::{Outcome, conclude};
+
+/// Names held at once: every task of a large machine, and the renames of a busy second.
+const MAX_NAMES: usize = 1 << 18;
+
+/// How long a command gets to end by itself after the signal that ends us: on a terminal it got
+/// the same one.
+const BY_ITSELF: Duration = Duration::from_millis(100);
+
+/// How long it gets after we have passed the signal on.
+const AFTER_SIGNAL: Duration = Duration::from_secs(2);
+
+/// How often names that nothing needs are dropped.
+const FORGET: Duration = Duration::from_secs(1);
+
+/// Runs `ftlock record`.
+pub(super) fn run(args: &RecordArgs) -> anyhow::Result<u8> {
+    record(&RecordConfig::of_record(args)?)
+}
+
+/// Why a run ended.
+#[derive(Debug)]
+pub(super) enum Ending {
+    /// A signal.
+    Signal(i32),
+    /// The traced command ended.
+    Command(ExitStatus),
+    /// Nobody who was asked for is left.
+    TargetsGone,
+    /// Nobody reads the stream any more.
+    Unread,
+    /// The stream cannot be written.
+    StreamFailed(io::Error),
+}
+
+/// Records as configured; returns the exit status.
+pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
+    let signals = Signals::take_over().context("cannot handle signals")?;
+    let mut notes = Notes::new(config.quiet, config.stream.is_some() && io::stdout().is_terminal());
+    let watched = watched(config)?;
+    let symbols = Arc::new(kernel_symbols(&mut notes));
+    let session = start(config, &mut notes)?;
+    let (mut live, mut engine) = prepare(config, session, &symbols)?;
+    live.wake_on(signals.wake())?;
+    live.wake_when_unread(&io::stdout());
+    let mut stream = stream(config, &symbols, &live)?;
+    live.trace_locks(&config.plan)?;
+    let workload = config.command.split_first();
+    let workload = workload.map(|(program, arguments)| Workload::start(program, arguments));
+    let mut run = Run {
+        config,
+        signals,
+        workload: workload.transpose()?,
+        watched,
+        signalled: None,
+        forgot: Instant::now(),
+        notes,
+    };
+    let started = Instant::now();
+    let traced = catch_unwind(AssertUnwindSafe(|| run.trace(&mut live, &mut engine, &mut stream)));
+    let traced = traced.unwrap_or_else(|_| Err(anyhow!("internal error, as told above")));
+    run.notes.clear();
+    let ended = match &traced {
+        Ok(_) => live.end(&mut engine, &mut stream).map(Some).map_err(anyhow::Error::from),
+        // Whatever failed may fail again: remove the instance, keep what was seen.
+        Err(_) => {
+            drop(live);
+            Ok(None)
+        }
+    };
+    run.signals.let_the_next_one_kill();
+    conclude(Outcome {
+        config,
+        traced,
+        ended,
+        stream,
+        symbols: &symbols,
+        duration: started.elapsed(),
+        results: engine.finish(),
+    })
+}
+
+fn watched(config: &RecordConfig) -> anyhow::Result<Vec<Watched>> {
+    let (numbers, asked) = match &config.whose {
+        Whose::Processes(pids) => (pids, Asked::Process),
+        Whose::Threads(tids) => (tids, Asked::Thread),
+        Whose::All | Whose::Command => return Ok(Vec::new()),
+    };
+    Ok(numbers.iter().map(|&number| Watched::find(number, asked)).collect::<Result<_, _>>()?)
+}
+
+/// Callers and locks are shown by address where the kernel's symbols cannot be had.
+fn kernel_symbols(notes: &mut Notes) -> Kallsyms {
+    let symbols = Kallsyms::read(Path::new("/proc/kallsyms")).unwrap_or_else(|error| {
+        notes.say(format!("{error}: addresses are shown instead"));
+        Kallsyms::parse(b"")
+    });
+    symbols
+}
+
+fn start(config: &RecordConfig, notes: &mut Notes) -> Result<Session, pipeline::Error> {
+    let (tracefs, leftovers) = enter(config.tracefs.as_deref())?;
+    if tracefs.mounted_here() {
+        notes.say(format!("mounted tracefs at {}", tracefs.root().display()));
+    }
+    for name in leftovers.removed {
+        notes.say(format!("removed {name}, left behind by a run that died"));
+    }
+    for left in leftovers.stuck {
+        notes.say(format!("cannot remove {}, left behind: {}", left.name, left.source));
+    }
+    Session::start(&tracefs, &config.plan)
+}
+
+/// The stages for a session, told who is there already.
+fn prepare(
+    config: &RecordConfig,
+    session: Session,
+    symbols: &Arc<Kallsyms>,
+) -> anyhow::Result<(Live, Engine)> {
+    let own = Tid(std::process::id());
+    let numbers = |numbers: &[u32]| numbers.iter().copied().map(Tid).collect();
+    let targets = match &config.whose {
+        Whose::All => Targets::All,
+        Whose::Processes(pids) => Targets::Processes(numbers(pids)),
+        Whose::Threads(tids) => Targets::Threads(numbers(tids)),
+        Whose::Command => Targets::children_of(own),
+    };
+    let finder = Arc::new(CallerFinder::new(Arc::clone(symbols)));
+    let setup = Setup {
+        layout: session.layout,
+        decoder: session.decoder,
+        stacks: StackTable::new(StackTable::DEFAULT_CAPACITY, finder),
+        cache: CmdlineCache::new(MAX_NAMES),
+        keep: Keep {
+            targets,
+            cpus: config.cpus.clone(),
+            min_wait_ns: config.min_wait_ns,
+            own,
+            by: config.by,
+        },
+        rows: config.rows,
+        raw: config.raw,
+        begins: Begins::All,
+    };
+    let mut engine = Engine::new(setup, session.live.cpus());
+    engine.seed(session.tasks);
+    Ok((session.live, engine))
+}
+
+fn stream<'a>(
+    config: &RecordConfig,
+    symbols: &'a Kallsyms,
+    live: &Live,
+) -> anyhow::Result<Option<Stream<'a>>> {
+    let Some(format) = config.stream else { return Ok(None) };
+    let queue = Queue::new(io::stdout()).context("cannot start the stream's thread")?;
+    let mut stream = Stream::new(format, symbols, queue);
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let command: Vec<&[u8]> = config.command.iter().map(|word| word.as_bytes()).collect();
+    stream.header(&RunInfo {
+        clock: config.plan.instance.clock.name(),
+        kernel: &release,
+        cpus: live.cpus().count(),
+        command: &command,
+    });
+    stream.flush();
+    Ok(Some(stream))
+}
+
+/// A run on its way.
+struct Run<'a> {
+    config: &'a RecordConfig,
+    signals: Signals,
+    workload: Option<Workload>,
+    watched: Vec<Watched>,
+    /// A signal came while the command ran, and when we passed it on.
+    signalled: Option<(i32, Instant, bool)>,
+    forgot: Instant,
+    notes: Notes,
+}
+
+impl Run<'_> {
+    /// Window after window, until something ends it.
+    fn trace(
+        &mut self,
+        live: &mut Live,
+        engine: &mut Engine,
+        stream: &mut Option<Stream<'_>>,
+    ) -> anyhow::Result<Ending> {
+        loop {
+            let unread = live.wait(self.config.tick)?;
+            self.signals.drain();
+            live.pump(engine, stream)?;
+            if let Some(stream) = stream {
+                stream.flush();
+                if let Some(error) = stream.queue().take_error() {
+                    return Ok(self.stop_command(Ending::of_write(error)));
+                }
+            }
+            if unread && stream.is_some() {
+                return Ok(self.stop_command(Ending::Unread));
+            }
+            if let Some(ending) = self.over()? {
+                return Ok(ending);
+            }
+            if self.forgot.elapsed() >= FORGET {
+                engine.forget_names();
+                self.forgot = Instant::now();
+            }
+            let waits = engine.waits();
+            self.notes.status(|| format!("ftlock: tracing, {waits} waits so far; Ctrl-C ends it"));
+        }
+    }
+
+    fn over(&mut self) -> anyhow::Result<Option<Ending>> {
+        let Some(workload) = &mut self.workload else {
+            let gone = !self.watched.is_empty() && !self.watched.iter().any(Watched::is_there);
+            let signal = self.signals.ending().map(Ending::Signal);
+            return Ok(signal.or(gone.then_some(Ending::TargetsGone)));
+        };
+        if let Some(status) = workload.ended().context("cannot wait for the command")? {
+            return Ok(Some(Ending::Command(status)));
+        }
+        let Some(signal) = self.signals.ending() else { return Ok(None) };
+        let (signal, since, passed_on) =
+            self.signalled.unwrap_or_else(|| (signal, Instant::now(), false));
+        self.signalled = Some((signal, since, passed_on));
+        if !passed_on && since.elapsed() >= BY_ITSELF {
+            workload.signal(signal);
+            self.signalled = Some((signal, since, true));
+        }
+        Ok((since.elapsed() >= AFTER_SIGNAL).then_some(Ending::Signal(signal)))
+    }
+
+    /// Nobody reads on: what we started ends with us.
+    fn stop_command(&self, ending: Ending) -> Ending {
+        if let Some(workload) = &self.workload {
+            workload.signal(signal_hook::consts::SIGTERM);
+        }
+        ending
+    }
+}
+
+impl Ending {
+    fn of_write(error: io::Error) -> Ending {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Ending::Unread,
+            _ => Ending::StreamFailed(error),
+        }
+    }
+}

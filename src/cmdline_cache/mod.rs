@@ -1,0 +1,268 @@
+//! Who was a thread id at an instant.
+//!
+//! A name belongs to a thread id *and* to an interval of time. The cache keeps, for each id, its
+//! incarnations and in each of them the instants at which a name was told: births and renames
+//! from the task events, and what /proc said. A look-up takes the telling before its instant or
+//! the one behind it, so it does not matter in which order they came in; between the two a name
+//! is certain as long as no event can be missing.
+//!
+//! Filling needs `&mut`, looking up does not: a window's task events are applied first, then
+//! any number of threads may ask.
+
+mod bound;
+mod history;
+mod life;
+mod losses;
+pub mod proc;
+
+#[cfg(test)]
+mod tests;
+
+use foldhash::{HashMap, HashMapExt};
+
+use crate::event::{Comm, Cpu, Head, Stamp, TaskEvent, Tid};
+use history::{Agreement, History};
+use life::{Incarnations, Kind, Life, Mark};
+use losses::Losses;
+pub use proc::SeededTask;
+
+/// Who a thread id was at an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskName {
+    /// Its name; `?<tid>` where nothing is known.
+    pub comm: Comm,
+    /// Its process; `None` where only its thread id is known.
+    pub tgid: Option<Tid>,
+    /// Tells the tasks apart that bore one id in turn: (tid, incarnation) is one task for as long
+    /// as the cache lives. For the idle tasks it is the CPU's number; 0 for an unknown task.
+    pub incarnation: u32,
+    /// How far the name is to be trusted.
+    pub certainty: Certainty,
+}
+
+/// How far a name is to be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    /// No event that could change it is missing.
+    Known,
+    /// An event that changes it may have been lost, or two tasks were swapping their ids.
+    Unconfirmed,
+    /// Nothing was ever told about the id at that time.
+    Unknown,
+}
+
+/// What went through the cache, and what it had to give up.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct CacheCounters {
+    /// Tasks entered from /proc.
+    pub seeded: u64,
+    /// Births, those only told by `sched_process_fork` included.
+    pub births: u64,
+    /// Births without their `task_newtask`, told by `sched_process_fork`.
+    pub births_by_fork: u64,
+    /// `task_rename` events.
+    pub renames: u64,
+    /// `sched_process_exec` events.
+    pub execs: u64,
+    /// Those among them in which a thread took its leader's id.
+    pub execs_by_thread: u64,
+    /// `sched_process_exit` events.
+    pub exits: u64,
+    /// Names from /proc that a rename proved to have been read after it.
+    pub seeds_corrected: u64,
+    /// Tellings that disagree though no event is known to be missing.
+    pub contradictions: u64,
+    /// Stretches of lost events.
+    pub losses: u64,
+    /// Stretches that were joined for want of room: names between them count as unconfirmed.
+    pub losses_joined: u64,
+    /// Names dropped since their task had left before the horizon, to make room.
+    pub forgotten: u64,
+    /// Names dropped to make room though something might still ask for them.
+    pub evicted: u64,
+}
+
+/// The names of all tasks over time, bounded.
+#[derive(Debug)]
+pub struct CmdlineCache {
+    tasks: HashMap<Tid, History>,
+    losses: Losses,
+    /// Names held: one for each birth, rename and seed.
+    names: usize,
+    bound: usize,
+    /// How many names may have been superseded since the last sweep.
+    superseded: usize,
+    horizon: Stamp,
+    incarnations: Incarnations,
+    counters: CacheCounters,
+}
+
+impl CmdlineCache {
+    /// A cache that holds at most `bound_names` names (each about 100 bytes): one for each task,
+    /// one more for each rename that is not yet behind the horizon.
+    pub fn new(bound_names: usize) -> CmdlineCache {
+        CmdlineCache {
+            tasks: HashMap::new(),
+            losses: Losses::default(),
+            names: 0,
+            bound: bound_names.max(1),
+            superseded: 0,
+            horizon: Stamp::MIN,
+            incarnations: Incarnations::default(),
+            counters: CacheCounters::default(),
+        }
+    }
+
+    /// Enters a task as /proc showed it. `at` is the time of the trace clock just before the
+    /// read; the task events must have been on by then. Events win wherever they overlap with it.
+    ///
+    /// After a loss, seeding anew settles the names again.
+    pub fn seed(&mut self, task: &SeededTask, at: Stamp) {
+        let mark = Mark::seeded(at, task.comm, task.start_time);
+        let history = self.tasks.entry(task.tid).or_default();
+        if history.seed(mark, task.tgid, &mut self.incarnations, &self.losses) {
+            self.counters.contradictions += 1;
+        }
+        self.counters.seeded += 1;
+        self.added();
+    }
+
+    /// Applies a task event. Each may come late: the name at every instant is the same in the end.
+    pub fn apply(&mut self, head: &Head, event: &TaskEvent) {
+        let at = head.stamp;
+        match *event {
+            // The idle tasks are made at boot and when a CPU comes up, all under the id 0.
+            TaskEvent::New { tid: Tid(0), .. } | TaskEvent::Rename { tid: Tid(0), .. } => {}
+            TaskEvent::New { tid, comm, thread } => {
+                let tgid = if thread { self.tgid_at(head.tid, at) } else { Some(tid) };
+                self.bear(at, tid, comm, head.tid, tgid);
+            }
+            TaskEvent::Fork { parent, child, child_comm } => {
+                if !self.is_newborn(child, parent, at) {
+                    self.counters.births_by_fork += 1;
+                    self.bear(at, child, child_comm, parent, None);
+                }
+            }
+            TaskEvent::Rename { tid, old, new } => {
+                self.counters.renames += 1;
+                let mark = Mark::renamed(at, old, new);
+                let history = self.tasks.entry(tid).or_default();
+                match history.rename(mark, &mut self.incarnations, &self.losses) {
+                    Agreement::Agrees => {}
+                    Agreement::Corrects => self.counters.seeds_corrected += 1,
+                    Agreement::Contradicts => self.counters.contradictions += 1,
+                }
+                self.added();
+            }
+            TaskEvent::Exec { tid, old_tid } => {
+                self.counters.execs += 1;
+                if tid != old_tid {
+                    self.counters.execs_by_thread += 1;
+                    self.exchange(tid, old_tid, at);
+                }
+            }
+            TaskEvent::Exit { tid } => {
+                self.counters.exits += 1;
+                if let Some(history) = self.tasks.get_mut(&tid) {
+                    history.exit(at);
+                }
+            }
+        }
+    }
+
+    /// Events between the two instants may be missing, on whichever CPU: names told before are
+    /// unconfirmed from there on, until an event or a seed tells them again.
+    pub fn mark_loss(&mut self, after: Stamp, until: Stamp) {
+        self.counters.losses += 1;
+        if self.losses.add(after, until) {
+            self.counters.losses_joined += 1;
+        }
+    }
+
+    /// Who `tid` was at an instant; for the idle task, whose id all CPUs share, the CPU says which.
+    pub fn name_at(&self, tid: Tid, cpu: Cpu, at: Stamp) -> TaskName {
+        if tid == Tid(0) {
+            return TaskName {
+                comm: Comm::idle(cpu),
+                tgid: Some(tid),
+                incarnation: u32::from(cpu.0),
+                certainty: Certainty::Known,
+            };
+        }
+        let known = self.tasks.get(&tid).and_then(|history| history.name_at(at, &self.losses));
+        known.unwrap_or_else(|| TaskName {
+            comm: Comm::new(format!("?{tid}").as_bytes()),
+            tgid: None,
+            incarnation: 0,
+            certainty: Certainty::Unknown,
+        })
+    }
+
+    /// What went through so far.
+    pub fn counters(&self) -> CacheCounters {
+        self.counters
+    }
+
+    /// How many names are held.
+    pub fn names_held(&self) -> usize {
+        self.names
+    }
+
+    fn bear(&mut self, at: Stamp, tid: Tid, comm: Comm, parent: Tid, tgid: Option<Tid>) {
+        self.counters.births += 1;
+        let seen = Life::seen(self.incarnations.next(), Mark::born(at, comm));
+        let newborn = Life { born: Some(at), parent: Some(parent), tgid, ..seen };
+        self.tasks.entry(tid).or_default().bear(newborn);
+        self.added();
+    }
+
+    /// Whether `task_newtask` told of this fork: nothing happened to the child since, for it is
+    /// not woken before the fork event (kernel/fork.c, `kernel_clone`, 6.1 to 6.18).
+    fn is_newborn(&self, child: Tid, parent: Tid, at: Stamp) -> bool {
+        self.tasks.get(&child).and_then(|history| history.life_at(at)).is_some_and(|life| {
+            life.parent == Some(parent)
+                && life.exited.is_none_or(|exited| at < exited)
+                && life.marks.iter().all(|m| at < m.at || m.kind != Kind::Renamed)
+        })
+    }
+
+    fn tgid_at(&self, tid: Tid, at: Stamp) -> Option<Tid> {
+        self.tasks.get(&tid)?.life_at(at)?.tgid
+    }
+
+    /// A thread that was not the leader ran exec: when all the others had left, it and the dead
+    /// leader swapped their ids, then came the rename under the leader's id, and then this event.
+    fn exchange(&mut self, leader: Tid, old_tid: Tid, at: Stamp) {
+        let leaders = self.tasks.get(&leader).and_then(|history| history.life_at(at));
+        let Some((renamed, exited)) = leaders.and_then(|life| life.taken_over_before(at)) else {
+            return;
+        };
+        let since = self.last_exit(leader, old_tid, renamed.at).unwrap_or(exited).max(exited);
+        let swapped = Kind::Exchanged { since };
+        let mut leaders_comm = None;
+        if let Some(life) = self.tasks.get_mut(&leader).and_then(|h| h.life_at_mut(at)) {
+            leaders_comm = life.comm_before(renamed.at);
+            life.exited.take_if(|exited| *exited < renamed.at);
+            life.marks
+                .iter_mut()
+                .filter(|mark| mark.at == renamed.at)
+                .for_each(|mark| mark.kind = swapped);
+        }
+        let threads = self.tasks.get_mut(&old_tid).and_then(|h| h.life_at_mut(renamed.at));
+        if let (Some(life), Some(after)) = (threads, leaders_comm) {
+            life.exited = Some(renamed.at);
+            life.insert(Mark { kind: swapped, after, ..renamed });
+            self.added();
+        }
+    }
+
+    /// When the last of a process's threads but one left, as far as it did before an instant.
+    fn last_exit(&self, tgid: Tid, but: Tid, before: Stamp) -> Option<Stamp> {
+        let others = self.tasks.iter().filter(|&(&tid, _)| tid != but);
+        let lives = others.flat_map(|(_, history)| &history.lives);
+        lives
+            .filter(|life| life.tgid == Some(tgid))
+            .filter_map(|life| life.exited.filter(|&exited| exited < before))
+            .max()
+    }
+}

@@ -1,0 +1,214 @@
+//! Records to what they mean, by the formats of the kernel that wrote them.
+
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod meaning;
+#[cfg(test)]
+mod tests;
+
+use thiserror::Error;
+
+use self::meaning::Meaning;
+use super::{LockFlags, TaskEvent, Tid};
+use crate::tracefs::Abi;
+use crate::tracefs::Field;
+use crate::tracefs::EventFormat;
+
+/// Knows the events of one kernel, or one saved trace, by their ids.
+///
+/// `contention_begin` and `contention_end`, the births, renames and ends of tasks, and kernel
+/// stacks are understood; of any other event the format is at hand.
+#[derive(Debug)]
+pub struct Decoder {
+    abi: Abi,
+    head: HeadFields,
+    /// By event id.
+    events: Vec<Option<Box<KnownEvent>>>,
+}
+
+#[derive(Debug)]
+struct KnownEvent {
+    format: EventFormat,
+    meaning: Meaning,
+}
+
+#[derive(Debug)]
+struct HeadFields {
+    id: Field,
+    flags: Field,
+    preempt_count: Field,
+    tid: Field,
+}
+
+/// What every record begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RawHead {
+    /// The event's id.
+    pub id: u16,
+    /// `common_flags`: see [`Context::from_common_flags`](super::Context::from_common_flags).
+    pub flags: u8,
+    /// How deep preemption was off (low four bits) and migration was (high four).
+    pub preempt_count: u8,
+    /// The current task.
+    pub tid: Tid,
+}
+
+/// What one record says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decoded<'a> {
+    /// `lock:contention_begin`.
+    LockBegin {
+        /// The lock's address.
+        lock: u64,
+        /// What kind of lock, and which phase.
+        flags: LockFlags,
+    },
+    /// `lock:contention_end`.
+    LockEnd {
+        /// The lock's address.
+        lock: u64,
+        /// Zero, or a negative errno where the lock was not taken.
+        ret: i32,
+    },
+    /// A task was born, renamed, replaced or left.
+    Task(TaskEvent),
+    /// `ftrace:kernel_stack`.
+    Stack(Frames<'a>),
+    /// An event whose format is known, and nothing more of it.
+    Other,
+    /// No format has this id: its event came or was enabled after the formats were read.
+    Unknown,
+}
+
+/// The return addresses of a kernel stack, innermost first, the tracer's own on top.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frames<'a> {
+    words: &'a [u8],
+    abi: Abi,
+}
+
+/// Why formats make no decoder.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DecoderError {
+    /// There is no format at all.
+    #[error("no event formats")]
+    NoFormats,
+    /// A field that is needed has another name in this kernel, or is gone.
+    #[error("event {event} has no field \"{field}\"")]
+    MissingField {
+        /// The event's name.
+        event: String,
+        /// The field's name.
+        field: &'static str,
+    },
+}
+
+/// Why a record does not say what its event should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+pub enum DecodeFault {
+    /// The record ends before a field that is needed, or a number does not fit what it stands for.
+    #[error("record does not hold a field of its event")]
+    Field,
+    /// A name lies outside the record.
+    #[error("record does not hold a name of its event")]
+    Name,
+}
+
+impl Decoder {
+    /// From the formats of all events that may occur. Events may be missing; of two formats
+    /// with one id the last counts.
+    ///
+    /// # Errors
+    /// If there is no format at all, or an event that should be understood lacks a field.
+    pub fn new(
+        abi: Abi,
+        formats: impl IntoIterator<Item = EventFormat>,
+    ) -> Result<Decoder, DecoderError> {
+        let mut head = None;
+        let mut events = Vec::new();
+        for format in formats {
+            if head.is_none() {
+                head = Some(HeadFields::of(&format)?);
+            }
+            let meaning = Meaning::of(&format)?;
+            let place = usize::from(format.id);
+            if events.len() <= place {
+                events.resize_with(place.saturating_add(1), || None);
+            }
+            if let Some(slot) = events.get_mut(place) {
+                *slot = Some(Box::new(KnownEvent { format, meaning }));
+            }
+        }
+        Ok(Decoder { abi, head: head.ok_or(DecoderError::NoFormats)?, events })
+    }
+
+    /// The ABI of the kernel that wrote the records.
+    pub fn abi(&self) -> Abi {
+        self.abi
+    }
+
+    /// The format of the event with that id.
+    pub fn format(&self, id: u16) -> Option<&EventFormat> {
+        self.event(id).map(|event| &event.format)
+    }
+
+    /// What every record begins with. None if the record is shorter than that.
+    #[inline]
+    pub fn head(&self, payload: &[u8]) -> Option<RawHead> {
+        let number = |field: &Field| field.uint(payload, self.abi);
+        Some(RawHead {
+            id: u16::try_from(number(&self.head.id)?).ok()?,
+            flags: u8::try_from(number(&self.head.flags)?).ok()?,
+            preempt_count: u8::try_from(number(&self.head.preempt_count)?).ok()?,
+            tid: Tid(u32::try_from(number(&self.head.tid)?).ok()?),
+        })
+    }
+
+    /// What the record says whose head has this id. It may be longer than its format.
+    ///
+    /// # Errors
+    /// If it does not hold a field that is needed.
+    #[inline]
+    pub fn decode<'a>(&self, id: u16, payload: &'a [u8]) -> Result<Decoded<'a>, DecodeFault> {
+        let Some(event) = self.event(id) else { return Ok(Decoded::Unknown) };
+        event.meaning.read(payload, self.abi)
+    }
+
+    fn event(&self, id: u16) -> Option<&KnownEvent> {
+        self.events.get(usize::from(id))?.as_deref()
+    }
+}
+
+impl HeadFields {
+    fn of(format: &EventFormat) -> Result<HeadFields, DecoderError> {
+        let need = |name| need(format, name);
+        Ok(HeadFields {
+            id: need("common_type")?,
+            flags: need("common_flags")?,
+            preempt_count: need("common_preempt_count")?,
+            tid: need("common_pid")?,
+        })
+    }
+}
+
+fn need(format: &EventFormat, field: &'static str) -> Result<Field, DecoderError> {
+    format
+        .field(field)
+        .cloned()
+        .ok_or_else(|| DecoderError::MissingField { event: format.name.clone(), field })
+}
+
+impl Iterator for Frames<'_> {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        let (word, rest) = self.words.split_at_checked(self.abi.long_size_bytes)?;
+        let address = self.abi.uint(word, word.len())?;
+        // The kernel's own text stops at ~0 too: all there was before stacks had a size.
+        let is_end = word.iter().all(|&byte| byte == 0xff);
+        self.words = if is_end { &[] } else { rest };
+        (!is_end).then_some(address)
+    }
+}

@@ -1,0 +1,152 @@
+//! Names from the kernel, made fit for where they go.
+//!
+//! A task may call itself anything. Both functions are injective: two different names never
+//! give the same text. A name that needs no escape and has no text that looks like one is
+//! given as it is; in any other, every backslash is doubled.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// A name that moves no cursor, breaks no line and turns no writing direction.
+///
+/// Control characters (C0, DEL, C1), line and paragraph separators and bidirectional
+/// controls become `\n`, `\t`, `\xNN` or `\u{NN}`; bytes that are not UTF-8 become `\xNN`.
+pub fn terminal(name: &[u8]) -> Cow<'_, str> {
+    escape(name, is_hidden, |text| {
+        has_byte_escape(text) || ["\\u{", "\\n", "\\t"].iter().any(|escape| text.contains(escape))
+    })
+}
+
+/// A name as a JSON string's content (the JSON writer escapes control characters itself).
+///
+/// Bytes that are not UTF-8 become `\xNN`.
+pub fn json_name(name: &[u8]) -> Cow<'_, str> {
+    escape(name, |_| false, has_byte_escape)
+}
+
+/// `looks_escaped` must find every text that is written for a character `needs_escape` tells
+/// and for a byte that is not UTF-8: that keeps the function injective.
+fn escape(
+    name: &[u8],
+    needs_escape: fn(char) -> bool,
+    looks_escaped: fn(&str) -> bool,
+) -> Cow<'_, str> {
+    if let Ok(text) = str::from_utf8(name)
+        && !text.contains(needs_escape)
+        && !looks_escaped(text)
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::new();
+    for chunk in name.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\\' => escaped.push_str("\\\\"),
+                c if needs_escape(c) => push_escape(&mut escaped, c),
+                c => escaped.push(c),
+            }
+        }
+        for byte in chunk.invalid() {
+            push_byte(&mut escaped, *byte);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// `\xNN` with any two hexadecimal digits.
+fn has_byte_escape(text: &str) -> bool {
+    text.as_bytes().windows(4).any(|window| {
+        matches!(window, [b'\\', b'x', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
+    })
+}
+
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn push_escape(text: &mut String, c: char) {
+    match c {
+        '\n' => text.push_str("\\n"),
+        '\t' => text.push_str("\\t"),
+        _ => match u8::try_from(c) {
+            Ok(byte) if byte.is_ascii() => push_byte(text, byte),
+            _ => text.extend(c.escape_unicode()),
+        },
+    }
+}
+
+fn push_byte(text: &mut String, byte: u8) {
+    // Writing to a string cannot fail.
+    let _ = write!(text, "\\x{byte:02x}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{json_name, terminal};
+    use proptest::prelude::*;
+    use std::borrow::Cow;
+
+    #[test]
+    fn names_become_harmless() {
+        let table: [(&[u8], &str, &str); 13] = [
+            (b"kworker/0:1-events", "kworker/0:1-events", "kworker/0:1-events"),
+            ("über-日本".as_bytes(), "über-日本", "über-日本"),
+            (b"q\"u\\o", "q\"u\\o", "q\"u\\o"),
+            (b"x\ny\tz", "x\\ny\\tz", "x\ny\tz"),
+            (b"\x01\x1b[2J\x7f", "\\x01\\x1b[2J\\x7f", "\x01\x1b[2J\x7f"),
+            (b"a\xff", "a\\xff", "a\\xff"),
+            (b"a\\xff", "a\\\\xff", "a\\\\xff"),
+            (b"a\\xff\xff", "a\\\\xff\\xff", "a\\\\xff\\xff"),
+            (b"back\\slash\xfe", "back\\\\slash\\xfe", "back\\\\slash\\xfe"),
+            ("\u{85}\u{202e}".as_bytes(), "\\u{85}\\u{202e}", "\u{85}\u{202e}"),
+            (b"\\n", "\\\\n", "\\n"),
+            (b"C:\\xampp.exe", "C:\\xampp.exe", "C:\\xampp.exe"),
+            (b"", "", ""),
+        ];
+        for (name, on_terminal, in_json) in table {
+            assert_eq!(terminal(name), on_terminal, "{}", name.escape_ascii());
+            assert_eq!(json_name(name), in_json, "{}", name.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_plain_name_is_not_copied() {
+        assert!(matches!(terminal(b"hackbench"), Cow::Borrowed(_)));
+        assert!(matches!(json_name(b"hackbench"), Cow::Borrowed(_)));
+    }
+
+    /// Names out of the few characters that could be confused.
+    fn names() -> impl Strategy<Value = Vec<u8>> {
+        let pieces: Vec<&[u8]> = vec![
+            b"\\",
+            b"x",
+            b"u",
+            b"{",
+            b"n",
+            b"f",
+            b"0",
+            b"}",
+            b"\n",
+            b"\x0f",
+            b"\xff",
+            b"\xc2\x85",
+        ];
+        prop::collection::vec(prop::sample::select(pieces), 0..6).prop_map(|p| p.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn different_names_stay_different(names in prop::collection::hash_set(names(), 2..200)) {
+            for escape in [terminal, json_name] {
+                let texts: std::collections::HashSet<_> = names.iter().map(|n| escape(n)).collect();
+                prop_assert_eq!(texts.len(), names.len());
+            }
+        }
+
+        #[test]
+        fn nothing_hidden_reaches_a_terminal(name in prop::collection::vec(any::<u8>(), 0..32)) {
+            prop_assert!(!terminal(&name).chars().any(super::is_hidden));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What the writers take: plain values, borrowed from whoever has them.
+
+use crate::event::{Comm, Context, Cpu, LockFlags, Tid};
+use crate::report::{By, Column, Quality, Row, RowStats};
+use crate::symbols::Kallsyms;
+
+/// What a stream says about its run before anything else.
+#[derive(Debug, Clone, Copy)]
+pub struct RunInfo<'a> {
+    /// The trace clock, as in `trace_clock`.
+    pub clock: &'a str,
+    /// The kernel's release.
+    pub kernel: &'a str,
+    /// CPUs traced.
+    pub cpus: usize,
+    /// The traced command; empty where there is none.
+    pub command: &'a [&'a [u8]],
+}
+
+/// A wait that ended.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamWait<'a> {
+    /// When it began, in ns of the trace clock. The name and the stack are of this instant.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Its length in ns.
+    pub wait_ns: u64,
+    /// The CPU it began on.
+    pub cpu: Cpu,
+    /// The waiting thread; in interrupt context the interrupted one.
+    pub tid: Tid,
+    /// Its process, where known.
+    pub pid: Option<Tid>,
+    /// Its name at the begin, where known.
+    pub comm: Option<&'a Comm>,
+    /// The lock's address.
+    pub lock: u64,
+    /// The flags of its first begin.
+    pub flags: LockFlags,
+    /// Where it waited.
+    pub context: Context,
+    /// 0, or the negative errno the lock was not taken for.
+    pub ret: i32,
+    /// The code address that wanted the lock, where there was a stack.
+    pub caller: Option<u64>,
+    /// The end may be another wait's: `wait_ns` is an upper bound.
+    pub uncertain: bool,
+}
+
+/// Events of one CPU that are missing.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamLoss {
+    /// The CPU.
+    pub cpu: Cpu,
+    /// How many, where the kernel could say.
+    pub missed: Option<u64>,
+    /// The last event before the gap, in ns; 0 where none was read.
+    pub after_ns: u64,
+    /// The first event behind it, in ns.
+    pub before_ns: u64,
+}
+
+/// An event as it was read; its fields come beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct RawEvent<'a> {
+    /// When, in ns of the trace clock.
+    pub ts_ns: u64,
+    /// On which CPU.
+    pub cpu: Cpu,
+    /// The current task.
+    pub tid: Tid,
+    /// Its name at that instant, where known.
+    pub comm: Option<&'a Comm>,
+    /// `common_flags`.
+    pub flags: u8,
+    /// `common_preempt_count`.
+    pub preempt_count: u8,
+    /// The event's name.
+    pub event: &'a str,
+}
+
+/// The value of one field of a raw event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FieldValue<'a> {
+    /// A signed number.
+    Signed(i64),
+    /// An unsigned number.
+    Unsigned(u64),
+    /// An address.
+    Address(u64),
+    /// A string without its NUL, not necessarily UTF-8.
+    Text(&'a [u8]),
+    /// An array.
+    List(Vec<FieldValue<'a>>),
+    /// The record does not hold what its format promises.
+    Fault,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, Copy)]
+pub struct Summary<'a> {
+    /// What the rows stand for.
+    pub by: By,
+    /// The columns, in order.
+    pub columns: &'a [&'static Column],
+    /// The rows to show, in order.
+    pub rows: &'a [Row],
+    /// All rows added up, those not shown and the overflow included.
+    pub totals: RowStats,
+    /// How good the data is.
+    pub quality: &'a Quality,
+    /// How long was traced, in ns.
+    pub duration_ns: u64,
+    /// Names for addresses.
+    pub symbols: &'a Kallsyms,
+}

@@ -1,0 +1,237 @@
+use super::super::samples::{ClosedPipe, LOCK, pipe_wait, symbols, written};
+use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamWait, Summary};
+use super::{event, header, loss, summary, wait};
+use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
+use crate::report::{By, CpuEvents, Quality, Row, RowKey, RowStats};
+use serde_json::{Value, json};
+use std::io;
+
+/// One line, strictly one JSON value.
+fn parsed(line: &str) -> Value {
+    assert_eq!(line.find('\n'), Some(line.len() - 1), "{line:?}");
+    serde_json::from_str(line).unwrap()
+}
+
+#[test]
+fn a_wait_is_one_line() {
+    let comm = Comm::new(b"hackbench");
+    let line = written(|out| wait(&pipe_wait(&comm), &symbols(), out));
+    assert_eq!(
+        line,
+        "{\"record\":\"wait\",\"ts\":12345678400,\"end\":12346878400,\"wait_ns\":1200000,\
+         \"tid\":4711,\"pid\":4700,\"comm\":\"hackbench\",\"cpu\":1,\"lock\":\"0xffff888133445566\",\
+         \"kind\":\"mutex\",\"flags\":\"SPIN|MUTEX\",\"context\":\"task\",\"ret\":0,\
+         \"caller\":\"anon_pipe_write+0x43\",\"uncertain\":false}\n",
+    );
+}
+
+#[test]
+fn what_is_not_known_is_null() {
+    let comm = Comm::new(b"");
+    let unknown = StreamWait {
+        pid: None,
+        comm: None,
+        caller: None,
+        flags: LockFlags(0x40),
+        context: Context::Hardirq,
+        ret: -35,
+        uncertain: true,
+        begin_ns: 9_007_199_254_740_993,
+        ..pipe_wait(&comm)
+    };
+    let value = parsed(&written(|out| wait(&unknown, &symbols(), out)));
+    for field in ["pid", "comm", "caller"] {
+        assert_eq!(value[field], Value::Null, "{field}");
+    }
+    assert_eq!(value["ts"], json!(9_007_199_254_740_993_u64));
+    assert_eq!(
+        (&value["kind"], &value["flags"], &value["context"], &value["ret"], &value["uncertain"]),
+        (&json!("unknown"), &json!("0x40"), &json!("hardirq"), &json!(-35), &json!(true)),
+    );
+}
+
+#[test]
+fn no_name_spoils_a_line() {
+    let table: [(&[u8], &str); 6] = [
+        (b"q\"u\\o", "q\"u\\o"),
+        (b"\x01\x1f\x7f", "\x01\x1f\x7f"),
+        (b"x\ny", "x\ny"),
+        (b"a\xffb", "a\\xffb"),
+        (b"a\\xffb", "a\\\\xffb"),
+        ("\u{2028}é".as_bytes(), "\u{2028}é"),
+    ];
+    for (name, expected) in table {
+        let comm = Comm::new(name);
+        let value = parsed(&written(|out| wait(&pipe_wait(&comm), &symbols(), out)));
+        assert_eq!(value["comm"], json!(expected), "{}", name.escape_ascii());
+    }
+}
+
+#[test]
+fn fields_keep_every_digit() {
+    let comm = Comm::new(b"a");
+    let raw = RawEvent {
+        ts_ns: 5,
+        cpu: Cpu(2),
+        tid: Tid(3),
+        comm: Some(&comm),
+        flags: 0,
+        preempt_count: 0,
+        event: "contention_begin",
+    };
+    let fields = [
+        ("lock_addr", FieldValue::Address(LOCK)),
+        ("exact", FieldValue::Unsigned(1 << 53)),
+        ("large", FieldValue::Unsigned(u64::MAX)),
+        ("small", FieldValue::Signed(i64::MIN)),
+        ("ret", FieldValue::Signed(-4)),
+        ("na\"me", FieldValue::Text(b"\"\xff")),
+        ("list", FieldValue::List(vec![FieldValue::Unsigned(1), FieldValue::Fault])),
+    ];
+    let value = parsed(&written(|out| event(&raw, fields.iter().cloned(), out)));
+    let expected = json!({
+        "record": "event", "ts": 5, "cpu": 2, "tid": 3, "comm": "a", "event": "contention_begin",
+        "fields": {
+            "lock_addr": "0xffff888133445566", "exact": 9_007_199_254_740_992_u64,
+            "large": "18446744073709551615", "small": "-9223372036854775808", "ret": -4,
+            "na\"me": "\"\\xff", "list": [1, null],
+        },
+    });
+    assert_eq!(value, expected);
+}
+
+#[test]
+fn header_and_loss_say_what_they_know() {
+    let run = RunInfo {
+        clock: "mono",
+        kernel: "6.18.44",
+        cpus: 2,
+        command: &[b"sh", b"-c", b"echo \xff"],
+    };
+    let value = parsed(&written(|out| header(&run, out)));
+    assert_eq!(
+        value,
+        json!({
+            "record": "header", "schema": 1, "ftlock": env!("CARGO_PKG_VERSION"), "clock": "mono",
+            "kernel": "6.18.44", "cpus": 2, "command": ["sh", "-c", "echo \\xff"],
+        }),
+    );
+    let gap = StreamLoss { cpu: Cpu(1), missed: None, after_ns: 1, before_ns: 2 };
+    assert_eq!(
+        written(|out| loss(&gap, out)),
+        "{\"record\":\"loss\",\"cpu\":1,\"missed\":null,\"after\":1,\"before\":2}\n",
+    );
+}
+
+#[test]
+fn the_summary_has_rows_counters_and_identities() {
+    let stats = RowStats { contended: 4, wait_total_ns: 10, wait_min_ns: 1, ..RowStats::default() };
+    let kind = LockKind::Mutex;
+    let comm = Some(Comm::new(b"x\ny"));
+    let keys = [
+        RowKey::Caller { caller: Some(0x1043), kind },
+        RowKey::Caller { caller: None, kind },
+        RowKey::Lock { lock: 0x9000, kind },
+        RowKey::Lock { lock: LOCK, kind },
+        RowKey::Task { tid: Tid(7), comm },
+        RowKey::Context(Context::Nmi),
+        RowKey::Type(kind),
+        RowKey::Overflow(kind),
+    ];
+    let rows = keys.map(|key| Row { key, stats });
+    let cpu = CpuEvents { cpu: 0, read: 1, overrun: 2, dropped: 0, written: 3 };
+    let mut quality = Quality { begins_read: 1, cpus: vec![cpu], ..Quality::default() };
+    quality.page_faults.insert("short page", 1);
+    let run = Summary {
+        by: By::Caller,
+        columns: &[],
+        rows: &rows,
+        totals: stats,
+        quality: &quality,
+        duration_ns: 5,
+        symbols: &symbols(),
+    };
+    let value = parsed(&written(|out| summary(&run, out)));
+    let figures = json!({
+        "contended": 4, "wait_total": 10, "wait_max": 0, "wait_min": 1, "avg_wait": 2,
+        "failed": 0, "uncertain": 0,
+    });
+    let expected_keys = [
+        json!({"caller": "anon_pipe_write+0x43", "type": "mutex"}),
+        json!({"caller": null, "type": "mutex"}),
+        json!({"lock": "0x9000", "symbol": "tasklist_lock+0x0", "type": "mutex"}),
+        json!({"lock": "0xffff888133445566", "symbol": null, "type": "mutex"}),
+        json!({"tid": 7, "comm": "x\ny"}),
+        json!({"context": "nmi"}),
+        json!({"type": "mutex"}),
+        json!({"overflow": true, "type": "mutex"}),
+    ];
+    for (row, mut expected) in value["rows"].as_array().unwrap().iter().zip(expected_keys) {
+        expected.as_object_mut().unwrap().extend(figures.as_object().unwrap().clone());
+        assert_eq!(*row, expected);
+    }
+    assert_eq!(value["totals"], figures);
+    assert_eq!(value["quality"]["page_faults"], json!({"short page": 1}));
+    assert_eq!(
+        value["quality"]["cpus"],
+        json!([{"cpu": 0, "read": 1, "overrun": 2, "dropped": 0, "written": 3}]),
+    );
+    let holds: Vec<_> =
+        value["identities"].as_array().unwrap().iter().map(|i| &i["holds"]).collect();
+    assert_eq!(holds, [&json!(false), &json!(true), &json!(true)]);
+}
+
+/// Every field that is written is described.
+#[test]
+fn the_description_names_every_field() {
+    let page = include_str!("../../../docs/stream.md");
+    let comm = Comm::new(b"a");
+    let symbols = symbols();
+    let quality = Quality { cpus: vec![CpuEvents::default()], ..Quality::default() };
+    let run = RunInfo { clock: "", kernel: "", cpus: 1, command: &[] };
+    let gap = StreamLoss { cpu: Cpu(1), missed: None, after_ns: 1, before_ns: 2 };
+    let keys = [
+        RowKey::Lock { lock: 1, kind: LockKind::Mutex },
+        RowKey::Task { tid: Tid(7), comm: None },
+        RowKey::Context(Context::Nmi),
+        RowKey::Overflow(LockKind::Mutex),
+    ];
+    let rows = keys.map(|key| Row { key, stats: RowStats::default() });
+    let end = Summary {
+        by: By::Lock,
+        columns: &[],
+        rows: &rows,
+        totals: RowStats::default(),
+        quality: &quality,
+        duration_ns: 5,
+        symbols: &symbols,
+    };
+    let lines = written(|out| {
+        header(&run, out)?;
+        wait(&pipe_wait(&comm), &symbols, out)?;
+        loss(&gap, out)?;
+        summary(&end, out)
+    });
+    for line in lines.lines() {
+        let mut open = vec![serde_json::from_str::<Value>(line).unwrap()];
+        while let Some(value) = open.pop() {
+            match value {
+                Value::Object(fields) => {
+                    for (name, value) in fields {
+                        assert!(page.contains(&format!("`{name}`")), "{name} is not described");
+                        open.push(value);
+                    }
+                }
+                Value::Array(values) => open.extend(values),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_told_as_such() {
+    let comm = Comm::new(b"a");
+    let error = wait(&pipe_wait(&comm), &symbols(), &mut ClosedPipe).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+}

@@ -1,0 +1,60 @@
+//! Values for the writers' tests.
+
+use super::StreamWait;
+use crate::event::{Comm, Context, Cpu, LockFlags, Tid};
+use crate::symbols::Kallsyms;
+use std::io;
+
+pub(super) const SYMBOLS: &[u8] = b"\
+1000 t anon_pipe_write\n\
+2000 t unix_stream_read_generic\n\
+3000 t try_to_wake_up\n\
+4000 t poll_freewait\n\
+5000 t nfs_lookup\t[nfs]\n\
+9000 D tasklist_lock\n";
+
+pub(super) const PIPE_WRITE: u64 = 0x1043;
+pub(super) const LOCK: u64 = 0xffff_8881_3344_5566;
+
+pub(super) fn symbols() -> Kallsyms {
+    Kallsyms::parse(SYMBOLS)
+}
+
+/// A mutex wait of `hackbench-4711` in a pipe.
+pub(super) fn pipe_wait(comm: &Comm) -> StreamWait<'_> {
+    StreamWait {
+        begin_ns: 12_345_678_400,
+        end_ns: 12_346_878_400,
+        wait_ns: 1_200_000,
+        cpu: Cpu(1),
+        tid: Tid(4711),
+        pid: Some(Tid(4700)),
+        comm: Some(comm),
+        lock: LOCK,
+        flags: LockFlags(33),
+        context: Context::Task,
+        ret: 0,
+        caller: Some(PIPE_WRITE),
+        uncertain: false,
+    }
+}
+
+/// What a writer writes.
+pub(super) fn written(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// A writer whose reader has gone.
+pub(super) struct ClosedPipe;
+
+impl io::Write for ClosedPipe {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,320 @@
+//! The stages, wired: windows of decoded events in, named waits and sums out.
+//!
+//! No I/O and no clock: whoever holds the sub-buffers - a live trace, a recording - feeds them,
+//! and says up to which instant everything has been read.
+
+use crate::aggregate::{Aggregate, Delta, Snapshot};
+use crate::cmdline_cache::proc::SeededTask;
+use crate::cmdline_cache::{CacheCounters, CmdlineCache};
+use crate::contention::{Begins, Counts, OpenWait, Sleepers, Wait};
+use crate::event::decode::Decoder;
+use crate::event::{Body, Cpu, Event, Gap, Stamp};
+use crate::report::RowKey;
+use crate::symbols::StackTable;
+use crate::tracefs::SubbufLayout;
+
+use super::keep::{Keep, Kept, NamedWait, OpenNamed};
+use super::lane::{Decoding, Lane, ReadCounts};
+use super::merge::merge;
+use super::raw::{RawEvent, RawHead, RawStore};
+use super::workers::on_each;
+
+/// How the machine's trace is to be read and what is to be kept of it.
+#[derive(Debug)]
+pub struct Setup {
+    /// The instance's `events/header_page`.
+    pub layout: SubbufLayout,
+    /// The events' formats.
+    pub decoder: Decoder,
+    /// Where kernel stacks are kept.
+    pub stacks: StackTable,
+    /// Who was who when.
+    pub cache: CmdlineCache,
+    /// Which waits reach the rows and the stream.
+    pub keep: Keep,
+    /// Most rows that are kept apart.
+    pub rows: usize,
+    /// Whether every event is streamed instead of the waits.
+    pub raw: bool,
+    /// Whether the kernel filters some begins out.
+    pub begins: Begins,
+}
+
+/// Where a window's results go, each in the order of time.
+pub trait Sink {
+    /// A finished wait that is kept.
+    fn wait(&mut self, wait: &NamedWait);
+    /// Any event, in raw mode.
+    fn event(&mut self, event: &RawEvent<'_>);
+    /// Events were lost on a CPU, up to `before_ns`.
+    fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64);
+}
+
+/// A stream that is not wanted.
+impl<S: Sink> Sink for Option<S> {
+    fn wait(&mut self, wait: &NamedWait) {
+        self.iter_mut().for_each(|sink| sink.wait(wait));
+    }
+
+    fn event(&mut self, event: &RawEvent<'_>) {
+        self.iter_mut().for_each(|sink| sink.event(event));
+    }
+
+    fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64) {
+        self.iter_mut().for_each(|sink| sink.gap(cpu, gap, before_ns));
+    }
+}
+
+/// Names are kept this long for events that come late.
+const LATE_NS: u64 = 1_000_000_000;
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Results {
+    /// Where every begin and end went.
+    pub counts: Counts,
+    /// Where every finished wait went.
+    pub kept: Kept,
+    /// The waits that were asked for and still open at the end, oldest first.
+    pub open: Vec<OpenNamed>,
+    /// The rows.
+    pub rows: Snapshot<RowKey>,
+    /// What each CPU's sub-buffers held.
+    pub read: Vec<(Cpu, ReadCounts)>,
+    /// Stacks that found no room in the table.
+    pub stacks_refused: u64,
+    /// What the names came from.
+    pub names: CacheCounters,
+    /// The time of the last event, in ns of the trace clock.
+    pub end_ns: u64,
+}
+
+/// All stages with their state.
+#[derive(Debug)]
+pub struct Engine {
+    decoding: Decoding,
+    lanes: Vec<Lane>,
+    sleepers: Sleepers,
+    /// The sleepers' part of what every lane has for its spinners.
+    waits: Vec<Wait>,
+    named: Vec<NamedWait>,
+    delta: Delta<RowKey>,
+    kept: Kept,
+    cache: CmdlineCache,
+    keep: Keep,
+    aggregate: Aggregate<RowKey>,
+    processed_ns: u64,
+    raw: bool,
+}
+
+/// A piece of a CPU's ring, as the reader got it.
+#[derive(Debug, Clone, Copy)]
+pub struct Chunk<'a> {
+    /// One sub-buffer's bytes.
+    pub sub_buffer: &'a [u8],
+    /// They are those of the chunk before, grown.
+    pub resumes: bool,
+}
+
+impl Engine {
+    /// Without any event yet.
+    pub fn new(setup: Setup, cpus: impl IntoIterator<Item = Cpu>) -> Engine {
+        let raw = setup.raw;
+        let store = || raw.then(RawStore::default);
+        Engine {
+            decoding: Decoding {
+                layout: setup.layout,
+                abi: setup.decoder.abi(),
+                decoder: setup.decoder,
+                stacks: setup.stacks,
+            },
+            lanes: cpus.into_iter().map(|cpu| Lane::new(cpu, store())).collect(),
+            sleepers: Sleepers::new(setup.begins),
+            waits: Vec::new(),
+            named: Vec::new(),
+            delta: Delta::default(),
+            kept: Kept::default(),
+            cache: setup.cache,
+            keep: setup.keep,
+            aggregate: Aggregate::new(setup.rows),
+            processed_ns: 0,
+            raw,
+        }
+    }
+
+    /// Decodes what was read of every CPU's ring since the last call, in the CPUs' order.
+    pub fn decode<'a>(&mut self, chunks: Vec<Vec<Chunk<'a>>>) {
+        let bytes = chunks.iter().flatten().map(|chunk| chunk.sub_buffer.len()).sum::<usize>();
+        let mut work: Vec<_> = self.lanes.iter_mut().zip(chunks).collect();
+        let (decoding, processed_ns) = (&self.decoding, self.processed_ns);
+        // A contention event takes some 32 bytes.
+        on_each(&mut work, bytes / 32, |(lane, chunks)| {
+            for chunk in chunks {
+                lane.decode(decoding, chunk.sub_buffer, chunk.resumes, processed_ns);
+            }
+        });
+    }
+
+    /// Says that everything was read of the `index`th CPU up to this instant.
+    pub fn set_read_up_to(&mut self, index: usize, ts_ns: u64) {
+        if let Some(lane) = self.lanes.get_mut(index) {
+            lane.set_read_up_to(ts_ns);
+        }
+    }
+
+    /// The time of the last event read of the `index`th CPU.
+    pub fn last_ns(&self, index: usize) -> u64 {
+        self.lanes.get(index).map_or(0, Lane::last_ns)
+    }
+
+    /// Processes all events up to the watermark; those behind it stay for a later window.
+    pub fn window(&mut self, watermark_ns: u64, sink: &mut dyn Sink) {
+        let counts: Vec<usize> = self.lanes.iter().map(|lane| lane.before(watermark_ns)).collect();
+        let events = counts.iter().sum();
+        self.pair_spinners(&counts, events);
+        self.merge_the_rest(sink);
+        self.name_and_sum(events);
+        match self.raw {
+            true => self.stream_events(&counts, sink),
+            false => self.stream_waits(sink),
+        }
+        for (lane, count) in self.lanes.iter_mut().zip(counts) {
+            lane.forget(count);
+        }
+        self.waits.clear();
+        self.named.clear();
+        self.processed_ns = self.processed_ns.max(watermark_ns);
+    }
+
+    /// Ends the run: counts what is open, and gives all results.
+    pub fn finish(mut self) -> Results {
+        let mut open = self.sleepers.finish();
+        let mut counts = self.sleepers.counts;
+        let mut kept = self.kept;
+        let mut read = Vec::with_capacity(self.lanes.len());
+        let last_ns = self.lanes.iter().map(Lane::last_ns).max().unwrap_or(0);
+        for mut lane in self.lanes {
+            open.extend(lane.spinners.finish());
+            counts.add(&lane.spinners.counts);
+            kept.merge(&lane.kept);
+            read.push((lane.cpu, lane.read));
+        }
+        open.sort_by_key(|wait| wait.begin.stamp);
+        let named = |wait: OpenWait| self.keep.open(&wait, &self.cache, &self.decoding.stacks);
+        Results {
+            counts,
+            kept,
+            open: open.into_iter().filter_map(named).collect(),
+            rows: self.aggregate.snapshot(),
+            read,
+            stacks_refused: self.decoding.stacks.refused(),
+            names: self.cache.counters(),
+            end_ns: last_ns,
+        }
+    }
+
+    /// How many waits have been kept so far.
+    pub fn waits(&self) -> u64 {
+        let lanes = self.lanes.iter().map(|lane| lane.kept.rows.waits());
+        lanes.sum::<u64>() + self.kept.rows.waits()
+    }
+
+    /// Every task that was alive when `seed` was read, each with the instant of its reading.
+    pub fn seed(&mut self, tasks: impl IntoIterator<Item = (SeededTask, Stamp)>) {
+        for (task, at) in tasks {
+            self.cache.seed(&task, at);
+        }
+    }
+
+    /// Drops names that no open wait needs any more.
+    pub fn forget_names(&mut self) {
+        let open = self.lanes.iter().filter_map(|lane| lane.spinners.oldest());
+        let oldest = open.chain(self.sleepers.oldest()).map(|head| head.stamp).min();
+        let processed = Stamp::before(self.processed_ns.saturating_sub(LATE_NS));
+        self.cache.forget_before(oldest.map_or(processed, |oldest| oldest.min(processed)));
+    }
+
+    fn pair_spinners(&mut self, counts: &[usize], events: usize) {
+        let mut work: Vec<_> = self.lanes.iter_mut().zip(counts.iter().copied()).collect();
+        on_each(&mut work, events, |(lane, count)| {
+            for event in lane.events.iter().take(*count) {
+                lane.spinners.take(event, &mut lane.waits, &mut lane.forward);
+            }
+        });
+    }
+
+    /// What concerns tasks, in the order of time over all CPUs: names, targets, sleeping waits.
+    fn merge_the_rest(&mut self, sink: &mut dyn Sink) {
+        let forwarded = self.lanes.iter().map(|lane| lane.forward.as_slice()).collect();
+        for event in merge(forwarded) {
+            match &event.body {
+                Body::Task(task) => {
+                    self.cache.apply(&event.head, task);
+                    self.keep.targets.follow(&event.head, task, &self.cache);
+                }
+                Body::GapEnd(gap) => {
+                    self.cache.mark_loss(Stamp::before(gap.after_ns), event.head.stamp);
+                    sink.gap(event.head.cpu, gap, event.head.stamp.ts_ns);
+                }
+                _ => {}
+            }
+            self.waits.extend(self.sleepers.take(event));
+        }
+    }
+
+    fn name_and_sum(&mut self, events: usize) {
+        let (cache, keep, aggregate) = (&self.cache, &self.keep, &self.aggregate);
+        let (stacks, sleepers, slept) = (&self.decoding.stacks, &self.sleepers, &self.waits);
+        on_each(&mut self.lanes, events, |lane| {
+            for wait in &mut lane.waits {
+                wait.internal |= sleepers.encloses(slept, wait.lock, &wait.begin);
+                let kept = keep.take(wait, cache, stacks, &mut lane.kept);
+                let Some((named, key, sample)) = kept else { continue };
+                lane.delta.add(key, sample, aggregate);
+                lane.named.push(named);
+            }
+            lane.delta.flush(aggregate);
+        });
+        for wait in &self.waits {
+            let kept = keep.take(wait, cache, stacks, &mut self.kept);
+            let Some((named, key, sample)) = kept else { continue };
+            self.delta.add(key, sample, aggregate);
+            self.named.push(named);
+        }
+        self.delta.flush(aggregate);
+    }
+
+    fn stream_waits(&self, sink: &mut dyn Sink) {
+        let of_lanes = self.lanes.iter().flat_map(|lane| &lane.named);
+        let mut named: Vec<&NamedWait> = of_lanes.chain(&self.named).collect();
+        named.sort_by_key(|named| (named.wait.end_ns, named.wait.begin.stamp));
+        named.into_iter().for_each(|named| sink.wait(named));
+    }
+
+    fn stream_events(&self, counts: &[usize], sink: &mut dyn Sink) {
+        let slices = self.lanes.iter().zip(counts);
+        let slices = slices.map(|(lane, &count)| lane.events.get(..count).unwrap_or(&[]));
+        let mut stores: Vec<_> =
+            self.lanes.iter().map(|lane| lane.raw.iter().flat_map(RawStore::iter)).collect();
+        for event in merge(slices.collect()) {
+            let at = self.lanes.iter().position(|lane| lane.cpu == event.head.cpu);
+            let stored = at.and_then(|at| stores.get_mut(at)).and_then(Iterator::next).flatten();
+            let Some(stored) = stored else { continue };
+            if let Some(raw) = self.raw_event(event, stored) {
+                sink.event(&raw);
+            }
+        }
+    }
+
+    fn raw_event<'a>(
+        &'a self,
+        event: &Event,
+        (raw, payload): (RawHead, &'a [u8]),
+    ) -> Option<RawEvent<'a>> {
+        let name = self.cache.name_at(event.head.tid, event.head.cpu, event.head.stamp);
+        let shown = self.keep.shows(&event.head, &name);
+        let Decoding { decoder, abi, .. } = &self.decoding;
+        let format = decoder.format(raw.id);
+        shown.then_some(RawEvent { head: event.head, raw, name, payload, format, abi: *abi })
+    }
+}

@@ -1,0 +1,186 @@
+//! A finished wait gets its name, and is kept or left out, each for a counted reason.
+
+use std::collections::HashSet;
+
+use crate::aggregate::{Sample, Stats};
+use crate::cmdline_cache::{Certainty, CmdlineCache, TaskName};
+use crate::contention::{OpenWait, Outcome, Wait};
+use crate::event::{Comm, Context, Cpu, Head, LockFlags, StackId, Tid};
+use crate::report::{By, RowKey};
+use crate::symbols::{StackTable, Waiter};
+
+use super::targets::Targets;
+
+/// Which waits reach the rows and the stream. What is left out still counts in the pairing.
+#[derive(Debug)]
+pub struct Keep {
+    /// Whose.
+    pub targets: Targets,
+    /// Begun on which CPUs; all if not given.
+    pub cpus: Option<HashSet<Cpu>>,
+    /// Not shorter than this.
+    pub min_wait_ns: u64,
+    /// Our own process, whose waits are never shown.
+    pub own: Tid,
+    /// What a row stands for.
+    pub by: By,
+}
+
+/// A finished wait under its name.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedWait {
+    /// The wait.
+    pub wait: Wait,
+    /// Who waited, at the instant the wait began.
+    pub name: TaskName,
+    /// The address of the call that wanted the lock, where a stack was recorded.
+    pub caller: Option<u64>,
+}
+
+/// A wait that is still open, under its name.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenNamed {
+    /// The wait.
+    pub wait: OpenWait,
+    /// Who waits.
+    pub name: TaskName,
+    /// The address of the call that wanted the lock, where a stack was recorded.
+    pub caller: Option<u64>,
+}
+
+/// Where the finished waits went: every one is in exactly one of these.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Kept {
+    /// In the rows, and streamed.
+    pub rows: Stats,
+    /// Of those: waits for a part of a lock that the task waits for anyway. Their time is in the
+    /// outer wait's too.
+    pub internal: Stats,
+    /// Our own.
+    pub own: u64,
+    /// Of tasks, or on CPUs, that were not asked for.
+    pub not_asked: u64,
+    /// Shorter than asked for.
+    pub short: u64,
+    /// Of those in the rows: under no name.
+    pub name_unknown: u64,
+    /// Of those in the rows: a loss may have swallowed a change of their name.
+    pub name_unconfirmed: u64,
+    /// Of those in the rows: without a stack.
+    pub no_stack: u64,
+}
+
+impl Kept {
+    /// Adds another part of the same run.
+    pub(super) fn merge(&mut self, other: &Kept) {
+        self.rows.merge(&other.rows);
+        self.internal.merge(&other.internal);
+        self.own += other.own;
+        self.not_asked += other.not_asked;
+        self.short += other.short;
+        self.name_unknown += other.name_unknown;
+        self.name_unconfirmed += other.name_unconfirmed;
+        self.no_stack += other.no_stack;
+    }
+
+    /// All waits that finished, whether kept or not.
+    pub fn waits(&self) -> u64 {
+        self.rows.waits() + self.own + self.not_asked + self.short
+    }
+}
+
+impl Keep {
+    /// Names a wait, and says how it is summed; nothing if it is left out.
+    pub(super) fn take(
+        &self,
+        wait: &Wait,
+        cache: &CmdlineCache,
+        stacks: &StackTable,
+        kept: &mut Kept,
+    ) -> Option<(NamedWait, RowKey, Sample)> {
+        let begin = &wait.begin;
+        let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
+        let left_out = if name.tgid == Some(self.own) {
+            &mut kept.own
+        } else if !self.wants(begin, &name) {
+            &mut kept.not_asked
+        } else if wait.wait_ns() < self.min_wait_ns {
+            &mut kept.short
+        } else {
+            let caller = caller(wait.stack, wait.flags, stacks);
+            let named = NamedWait { wait: *wait, name, caller };
+            let sample = count(&named, kept);
+            return Some((named, self.row_key(&named), sample));
+        };
+        *left_out += 1;
+        None
+    }
+
+    /// Names an open wait; nothing if its task was not asked for.
+    pub(super) fn open(
+        &self,
+        wait: &OpenWait,
+        cache: &CmdlineCache,
+        stacks: &StackTable,
+    ) -> Option<OpenNamed> {
+        let begin = &wait.begin;
+        let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
+        let caller = caller(wait.stack, wait.flags, stacks);
+        self.shows(begin, &name).then_some(OpenNamed { wait: *wait, name, caller })
+    }
+
+    /// Whether an event of this task is streamed.
+    pub(super) fn shows(&self, head: &Head, name: &TaskName) -> bool {
+        name.tgid != Some(self.own) && self.wants(head, name)
+    }
+
+    fn wants(&self, head: &Head, name: &TaskName) -> bool {
+        self.targets.wants(head.tid, name)
+            && self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&head.cpu))
+    }
+
+    fn row_key(&self, named: &NamedWait) -> RowKey {
+        let wait = &named.wait;
+        let kind = wait.flags.kind();
+        match self.by {
+            By::Caller => RowKey::Caller { caller: named.caller, kind },
+            By::Lock => RowKey::Lock { lock: wait.lock, kind },
+            By::Type => RowKey::Type(kind),
+            By::Task => match wait.begin.context {
+                Context::Task => RowKey::Task {
+                    tid: wait.begin.tid,
+                    incarnation: named.name.incarnation,
+                    comm: known_comm(&named.name),
+                },
+                context => RowKey::Context(context),
+            },
+        }
+    }
+}
+
+/// The name, where there is one.
+pub(super) fn known_comm(name: &TaskName) -> Option<Comm> {
+    (name.certainty != Certainty::Unknown).then_some(name.comm)
+}
+
+fn caller(stack: Option<StackId>, flags: LockFlags, stacks: &StackTable) -> Option<u64> {
+    let waiter = if flags.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping };
+    stack.and_then(|stack| stacks.caller(stack, waiter))
+}
+
+fn count(named: &NamedWait, kept: &mut Kept) -> Sample {
+    let wait_ns = named.wait.wait_ns();
+    let sample = match named.wait.outcome() {
+        Outcome::Acquired => Sample::Acquired(wait_ns),
+        Outcome::Failed(_) => Sample::Failed(wait_ns),
+        Outcome::Uncertain => Sample::Uncertain(wait_ns),
+    };
+    kept.rows.add(sample);
+    if named.wait.internal {
+        kept.internal.add(sample);
+    }
+    kept.name_unknown += u64::from(named.name.certainty == Certainty::Unknown);
+    kept.name_unconfirmed += u64::from(named.name.certainty == Certainty::Unconfirmed);
+    kept.no_stack += u64::from(named.caller.is_none());
+    sample
+}

@@ -1,0 +1,228 @@
+//! One CPU's way through the pipeline: sub-buffers to events, spinning waits, names, sums.
+
+use std::collections::HashMap;
+
+use crate::aggregate::Delta;
+use crate::contention::{Spinners, Wait};
+use crate::event::decode::{Decoded, Decoder};
+use crate::event::{Body, Context, Cpu, Event, Gap, Head, Stamp, Tid};
+use crate::report::RowKey;
+use crate::symbols::StackTable;
+use crate::tracefs::{Abi, PageFault, Record, Resume, Step, SubbufLayout, walk};
+
+use super::keep::{Kept, NamedWait};
+use super::raw::RawStore;
+
+/// What decoding needs to know; the same for every CPU.
+#[derive(Debug)]
+pub(super) struct Decoding {
+    pub(super) layout: SubbufLayout,
+    pub(super) abi: Abi,
+    pub(super) decoder: Decoder,
+    pub(super) stacks: StackTable,
+}
+
+/// One CPU's state.
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub(super) cpu: Cpu,
+    /// Decoded and not yet in a window, sorted by stamp.
+    pub(super) events: Vec<Event>,
+    /// The events' bytes, where every event is streamed.
+    pub(super) raw: Option<RawStore>,
+    pub(super) spinners: Spinners,
+    /// What the current window's events were paired to, and what went to the sleepers.
+    pub(super) waits: Vec<Wait>,
+    pub(super) forward: Vec<Event>,
+    pub(super) named: Vec<NamedWait>,
+    pub(super) delta: Delta<RowKey>,
+    pub(super) kept: Kept,
+    pub(super) read: ReadCounts,
+    resume: Option<Resume>,
+    /// Time of the last record, as recorded and as ordered.
+    last_ns: u64,
+    seq: u64,
+    gap: Option<Option<u64>>,
+    /// Every event up to here has been read: a gap found later lies behind it.
+    read_up_to_ns: u64,
+    frames: Vec<u64>,
+}
+
+/// What one CPU's sub-buffers held.
+#[derive(Debug, Clone, Default)]
+pub struct ReadCounts {
+    /// Events.
+    pub events: u64,
+    /// Sub-buffers.
+    pub sub_buffers: u64,
+    /// Gaps.
+    pub gaps: u64,
+    /// Events that are missing in them; of a gap without a number, none.
+    pub missed: u64,
+    /// Sub-buffers whose rest was given up, by what was wrong.
+    pub faults: HashMap<PageFault, u64>,
+    /// Events whose id has no format.
+    pub unknown: u64,
+    /// Events that lack a field of their format.
+    pub malformed: u64,
+    /// Events with a time before the one before.
+    pub clock_backward: u64,
+    /// Events read after their window was processed.
+    pub late: u64,
+}
+
+impl Lane {
+    pub(super) fn new(cpu: Cpu, raw: Option<RawStore>) -> Lane {
+        Lane {
+            cpu,
+            events: Vec::new(),
+            raw,
+            spinners: Spinners::default(),
+            waits: Vec::new(),
+            forward: Vec::new(),
+            named: Vec::new(),
+            delta: Delta::default(),
+            kept: Kept::default(),
+            read: ReadCounts::default(),
+            resume: None,
+            last_ns: 0,
+            seq: 0,
+            gap: None,
+            read_up_to_ns: 0,
+            frames: Vec::new(),
+        }
+    }
+
+    /// Decodes one sub-buffer, or what has been added to it since it was last seen.
+    ///
+    /// `resumes`: the bytes are those of the sub-buffer before, grown. Events at or before
+    /// `processed_ns` come late: their window is gone.
+    pub(super) fn decode(
+        &mut self,
+        with: &Decoding,
+        sub_buffer: &[u8],
+        resumes: bool,
+        processed_ns: u64,
+    ) {
+        let resume = self.resume.filter(|_| resumes);
+        let mut steps = walk(sub_buffer, &with.layout, with.abi, resume);
+        self.read.sub_buffers += u64::from(resume.is_none());
+        for step in &mut steps {
+            match step {
+                Step::Lost { missed } => self.gap = Some(missed),
+                Step::Record(record) => self.record(with, &record, processed_ns),
+                Step::Fault(fault) => *self.read.faults.entry(fault).or_default() += 1,
+            }
+        }
+        self.resume = Some(steps.resume());
+    }
+
+    /// Every event up to `ts_ns` has been read.
+    pub(super) fn set_read_up_to(&mut self, ts_ns: u64) {
+        self.read_up_to_ns = self.read_up_to_ns.max(ts_ns);
+    }
+
+    /// The time of the last record read.
+    pub(super) fn last_ns(&self) -> u64 {
+        self.last_ns
+    }
+
+    /// How many events lie at or before the watermark.
+    pub(super) fn before(&self, watermark_ns: u64) -> usize {
+        self.events.partition_point(|event| event.head.stamp.ts_ns <= watermark_ns)
+    }
+
+    /// The window's first `count` events are done with.
+    pub(super) fn forget(&mut self, count: usize) {
+        self.events.drain(..count);
+        if let Some(raw) = &mut self.raw {
+            raw.forget(count);
+        }
+        self.waits.clear();
+        self.forward.clear();
+        self.named.clear();
+    }
+
+    fn record(&mut self, with: &Decoding, record: &Record<'_>, processed_ns: u64) {
+        self.read.events += 1;
+        let Some(raw_head) = with.decoder.head(record.payload) else {
+            self.read.malformed += 1;
+            return;
+        };
+        if record.ts < self.last_ns {
+            self.read.clock_backward += 1;
+        }
+        self.close_gap(record.ts);
+        self.last_ns = self.last_ns.max(record.ts);
+        self.read.late += u64::from(self.last_ns <= processed_ns);
+        let head = Head {
+            stamp: self.next_stamp(),
+            ts_ns: record.ts,
+            cpu: self.cpu,
+            tid: raw_head.tid,
+            context: Context::from_common_flags(raw_head.flags),
+        };
+        let body = self.body(with, raw_head.id, record.payload);
+        if body == Body::Other && self.raw.is_none() {
+            return;
+        }
+        self.events.push(Event { head, body });
+        if let Some(raw) = &mut self.raw {
+            raw.push(raw_head, record.payload);
+        }
+    }
+
+    fn body(&mut self, with: &Decoding, id: u16, payload: &[u8]) -> Body {
+        match with.decoder.decode(id, payload) {
+            Ok(Decoded::LockBegin { lock, flags }) => Body::LockBegin { lock, flags },
+            Ok(Decoded::LockEnd { lock, ret }) => Body::LockEnd { lock, ret },
+            Ok(Decoded::Task(task)) => Body::Task(task),
+            Ok(Decoded::Stack(frames)) => {
+                self.frames.clear();
+                self.frames.extend(frames);
+                with.stacks.intern(&self.frames).map_or(Body::Other, Body::Stack)
+            }
+            Ok(Decoded::Other) => Body::Other,
+            Ok(Decoded::Unknown) => {
+                self.read.unknown += 1;
+                Body::Other
+            }
+            Err(_) => {
+                self.read.malformed += 1;
+                Body::Other
+            }
+        }
+    }
+
+    /// A gap lies between what had been read for certain and the record at `next_ns`.
+    fn close_gap(&mut self, next_ns: u64) {
+        let Some(missed) = self.gap.take() else { return };
+        self.read.gaps += 1;
+        self.read.missed += missed.unwrap_or(0);
+        let after_ns = self.last_ns.max(self.read_up_to_ns.min(next_ns));
+        self.last_ns = after_ns;
+        self.push_gap(Body::GapBegin);
+        self.last_ns = after_ns.max(next_ns);
+        self.push_gap(Body::GapEnd(Gap { missed, after_ns }));
+    }
+
+    fn push_gap(&mut self, body: Body) {
+        let stamp = self.next_stamp();
+        let head = Head {
+            stamp,
+            ts_ns: self.last_ns,
+            cpu: self.cpu,
+            tid: Tid(0),
+            context: Context::Task,
+        };
+        self.events.push(Event { head, body });
+        if let Some(raw) = &mut self.raw {
+            raw.push_nothing();
+        }
+    }
+
+    fn next_stamp(&mut self) -> Stamp {
+        self.seq += 1;
+        Stamp::new(self.last_ns, self.cpu, self.seq)
+    }
+}

@@ -1,0 +1,216 @@
+//! A live trace: an own instance, its rings, and the loop that turns them into windows.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token};
+
+use crate::event::Cpu;
+use crate::tracefs::{self, Arena, CpuStats, Disturbance, End, Instance, Ring};
+
+use super::engine::{Chunk, Engine, Sink};
+use super::error::Error;
+
+/// Bytes read of one CPU before the others get their turn.
+const MAX_TURN_BYTES: usize = 4 << 20;
+
+/// A virtual CPU may lose its host between taking the time and committing the event: what is this
+/// young stays for the next window.
+const SLACK_NS: u64 = 1_000_000;
+
+/// How often the instance is looked after: has someone changed it.
+const WATCH: Duration = Duration::from_secs(1);
+
+const SIGNAL: Token = Token(usize::MAX);
+const READER_GONE: Token = Token(usize::MAX - 1);
+
+/// The rings of an instance that traces.
+#[derive(Debug)]
+pub struct Live {
+    // The rings before the instance: it cannot be removed while one of them is open.
+    rings: Vec<OneCpu>,
+    poll: Poll,
+    events: Events,
+    instance: Instance,
+    watched: Instant,
+    disturbances: Vec<Disturbance>,
+}
+
+#[derive(Debug)]
+struct OneCpu {
+    cpu: Cpu,
+    ring: Ring,
+    arena: Arena,
+    end: End,
+}
+
+/// What is left when a live trace has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Each CPU's counters, after the last drain.
+    pub stats: Vec<(Cpu, Option<CpuStats>)>,
+    /// What someone else changed meanwhile.
+    pub disturbances: Vec<Disturbance>,
+    /// Each CPU's ring in KiB.
+    pub buffer_size_kb: u64,
+}
+
+impl Live {
+    /// Opens the rings of an instance.
+    pub fn open(instance: Instance, reader: tracefs::Reader) -> Result<Live, Error> {
+        let cpus = instance.cpus()?;
+        // Besides the rings: epoll, signals, the standard streams, and files read in passing.
+        tracefs::raise_descriptor_limit(cpus.len() as u64 + 32)?;
+        let poll = Poll::new().map_err(Error::Poll)?;
+        let mut rings = Vec::with_capacity(cpus.len());
+        for cpu in cpus {
+            let ring = instance.open_ring(cpu, reader)?;
+            let fd = ring.as_raw_fd();
+            poll.registry()
+                .register(&mut SourceFd(&fd), Token(rings.len()), Interest::READABLE)
+                .map_err(Error::Poll)?;
+            rings.push(OneCpu { cpu: Cpu(cpu), ring, arena: Arena::new(), end: End::CaughtUp });
+        }
+        let (events, watched) = (Events::with_capacity(64), Instant::now());
+        Ok(Live { rings, poll, events, instance, watched, disturbances: Vec::new() })
+    }
+
+    /// The CPUs that have a ring, in the order the engine knows them.
+    pub fn cpus(&self) -> impl Iterator<Item = Cpu> {
+        self.rings.iter().map(|one| one.cpu)
+    }
+
+    /// The instance, to enable events in it.
+    pub fn instance(&mut self) -> &mut Instance {
+        &mut self.instance
+    }
+
+    /// Also wakes when `fd` becomes readable.
+    pub fn wake_on(&self, fd: &impl AsRawFd) -> Result<(), Error> {
+        let fd = fd.as_raw_fd();
+        let registry = self.poll.registry();
+        registry.register(&mut SourceFd(&fd), SIGNAL, Interest::READABLE).map_err(Error::Poll)
+    }
+
+    /// Also wakes when nobody reads the pipe `fd` any more. Of files there is nothing to wait for.
+    pub fn wake_when_unread(&self, fd: &impl AsRawFd) {
+        let fd = fd.as_raw_fd();
+        let source = &mut SourceFd(&fd);
+        // A regular file cannot be watched, and need not be.
+        let _ = self.poll.registry().register(source, READER_GONE, Interest::PRIORITY).is_ok();
+    }
+
+    /// Now, in ns of the trace clock.
+    pub fn now_ns(&self) -> Result<u64, Error> {
+        if let Some(now) = self.instance.clock().now_ns() {
+            return Ok(now);
+        }
+        // Such a clock can only be read where the kernel prints it.
+        let cpu = self.rings.first().map_or(0, |one| one.cpu.0);
+        Ok(self.instance.stats(cpu)?.now_ns.unwrap_or(0))
+    }
+
+    /// Waits for a full ring, a signal or the tick. Returns whether the stream lost its reader.
+    pub fn wait(&mut self, tick: Duration) -> Result<bool, Error> {
+        if self.rings.iter().any(|one| matches!(one.end, End::Capped | End::Busy)) {
+            return Ok(false);
+        }
+        match self.poll.poll(&mut self.events, Some(tick)) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(Error::Poll(error)),
+            _ => {}
+        }
+        Ok(self.events.iter().any(|event| {
+            event.token() == READER_GONE && (event.is_error() || event.is_write_closed())
+        }))
+    }
+
+    /// Reads what there is, and processes what is old enough to be in order.
+    pub fn pump(&mut self, engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), Error> {
+        let now_ns = self.now_ns()?;
+        self.drain()?;
+        self.rearm()?;
+        let watermark = self.feed(engine, now_ns);
+        engine.window(watermark.saturating_sub(SLACK_NS), sink);
+        if self.watched.elapsed() >= WATCH {
+            self.watch()?;
+        }
+        Ok(())
+    }
+
+    /// Stops tracing, reads the rest, and removes the instance.
+    pub fn end(
+        mut self,
+        engine: &mut Engine,
+        sink: &mut dyn Sink,
+    ) -> Result<Ended, Error> {
+        self.watch()?;
+        self.instance.stop()?;
+        let mut quiet = 0;
+        // An event that was being written when tracing stopped is committed a moment later.
+        while quiet < 2 {
+            let now_ns = self.now_ns()?;
+            self.drain()?;
+            self.feed(engine, now_ns);
+            let all_read = self.rings.iter().all(|one| one.arena.used_bytes() == 0);
+            quiet = if all_read { quiet + 1 } else { 0 };
+        }
+        engine.window(u64::MAX, sink);
+        let stats = self.rings.iter().map(|one| (one.cpu, self.instance.stats(one.cpu.0).ok()));
+        let stats = stats.collect();
+        let buffer_size_kb = self.instance.buffer_size_kb();
+        drop(self.rings);
+        self.instance.remove()?;
+        Ok(Ended { stats, disturbances: self.disturbances, buffer_size_kb })
+    }
+
+    fn drain(&mut self) -> Result<(), Error> {
+        let max_subbufs = (MAX_TURN_BYTES / self.instance.subbuf_size().max(1)).max(1);
+        for one in &mut self.rings {
+            one.arena.clear();
+            one.end = one.ring.drain(&mut one.arena, max_subbufs)?.end;
+        }
+        Ok(())
+    }
+
+    /// mio waits for edges, and with `buffer_percent` above 0 the kernel gives one and then none
+    /// while the ring stays above the mark (kernel/trace/ring_buffer.c, 6.18): so ask anew.
+    fn rearm(&self) -> Result<(), Error> {
+        for (index, one) in self.rings.iter().enumerate() {
+            let fd = one.ring.as_raw_fd();
+            self.poll
+                .registry()
+                .reregister(&mut SourceFd(&fd), Token(index), Interest::READABLE)
+                .map_err(Error::Poll)?;
+        }
+        Ok(())
+    }
+
+    /// Decodes what was drained; returns up to which instant every CPU has been read.
+    fn feed(&self, engine: &mut Engine, now_ns: u64) -> u64 {
+        let chunks = self.rings.iter().map(|one| {
+            let chunks = one.arena.chunks();
+            chunks.map(|chunk| Chunk { sub_buffer: chunk.bytes, resumes: chunk.resume_from > 0 })
+        });
+        engine.decode(chunks.map(Iterator::collect).collect());
+        let mut watermark = now_ns;
+        for (index, one) in self.rings.iter().enumerate() {
+            match one.end {
+                End::CaughtUp | End::Offline => engine.set_read_up_to(index, now_ns),
+                End::Capped | End::Busy => watermark = watermark.min(engine.last_ns(index)),
+            }
+        }
+        watermark
+    }
+
+    fn watch(&mut self) -> Result<(), Error> {
+        self.watched = Instant::now();
+        for disturbance in self.instance.disturbances()? {
+            if !self.disturbances.contains(&disturbance) {
+                self.disturbances.push(disturbance);
+            }
+        }
+        Ok(())
+    }
+}

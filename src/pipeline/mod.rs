@@ -1,0 +1,44 @@
+//! The stages wired to a source: a live trace, or a recording.
+//!
+//! ```text
+//!   Live: rings --> Engine: decode, pair, name, sum --> Sink: the stream
+//!                       \--> Summary: rows, counters
+//! ```
+//!
+//! The work goes in windows. A window reads the trace clock, drains every CPU, and then processes
+//! all events up to that instant: first the spinning waits, each CPU for itself; then what
+//! concerns tasks - births, names, sleeping waits - merged over all CPUs; then, with every name
+//! of the window known, naming and summing, each CPU for itself again. An event that turns up
+//! behind its window is counted as late and still processed.
+
+mod engine;
+mod error;
+mod keep;
+mod lane;
+mod live;
+mod merge;
+mod queue;
+mod raw;
+mod session;
+mod workload;
+mod signals;
+mod stream;
+mod summary;
+mod targets;
+mod watched;
+mod workers;
+
+pub use engine::{Chunk, Engine, Results, Setup, Sink};
+pub use error::Error;
+pub use keep::{Keep, Kept, NamedWait, OpenNamed};
+pub use lane::ReadCounts;
+pub use live::{Ended, Live};
+pub use queue::Queue;
+pub use session::{Plan, Session, enter};
+pub use raw::{RawEvent, RawHead};
+pub use signals::Signals;
+pub use stream::{Format, Stream};
+pub use summary::quality;
+pub use targets::{Family, Targets};
+pub use watched::{Asked, NotThere, Watched};
+pub use workload::{CannotStart, Workload, status_code};

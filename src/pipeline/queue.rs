@@ -1,0 +1,142 @@
+//! The stream's way out: a bounded queue to a thread that writes.
+//!
+//! A slow reader of our output must not keep us from reading the rings, or the kernel overwrites
+//! them. So lines go to a thread of their own; if it falls too far behind, lines are dropped and
+//! counted, never waited for.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// Bytes that may wait to be written: some 100,000 lines.
+const MAX_WAITING_BYTES: usize = 16 << 20;
+
+/// Where the stream's lines go.
+#[derive(Debug)]
+pub struct Queue {
+    sender: Option<Sender<Vec<u8>>>,
+    shared: Arc<Shared>,
+    writer: Option<JoinHandle<()>>,
+    dropped_lines: u64,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    waiting_bytes: AtomicUsize,
+    error: Mutex<Option<io::Error>>,
+}
+
+impl Queue {
+    /// Starts the thread that writes to `out`.
+    pub fn new(out: impl Write + Send + 'static) -> io::Result<Queue> {
+        let (sender, receiver) = channel();
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        let writer = thread::Builder::new()
+            .name("ftlock-stream".to_owned())
+            .spawn(move || theirs.write_all(&receiver, out))?;
+        Ok(Queue { sender: Some(sender), shared, writer: Some(writer), dropped_lines: 0 })
+    }
+
+    /// Queues whole lines; drops and counts them if too much waits already.
+    pub fn push(&mut self, lines: Vec<u8>, count: u64) {
+        if lines.is_empty() {
+            return;
+        }
+        let waiting = self.shared.waiting_bytes.load(Ordering::Relaxed);
+        if waiting.saturating_add(lines.len()) > MAX_WAITING_BYTES {
+            self.dropped_lines += count;
+            return;
+        }
+        self.shared.waiting_bytes.fetch_add(lines.len(), Ordering::Relaxed);
+        let sent = self.sender.as_ref().is_some_and(|sender| sender.send(lines).is_ok());
+        if !sent {
+            self.dropped_lines += count;
+        }
+    }
+
+    /// Lines that were not written because the reader was too slow, or gone.
+    pub fn dropped_lines(&self) -> u64 {
+        self.dropped_lines
+    }
+
+    /// Why writing stopped, if it did. Nothing is written after an error.
+    pub fn take_error(&self) -> Option<io::Error> {
+        self.shared.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Waits until everything is written.
+    pub fn finish(mut self) -> io::Result<()> {
+        drop(self.sender.take());
+        if let Some(writer) = self.writer.take()
+            && writer.join().is_err()
+        {
+            return Err(io::Error::other("the stream's writer panicked"));
+        }
+        self.take_error().map_or(Ok(()), Err)
+    }
+}
+
+impl Shared {
+    fn write_all(&self, lines: &Receiver<Vec<u8>>, mut out: impl Write) {
+        for chunk in lines {
+            let written = out.write_all(&chunk).and_then(|()| out.flush());
+            self.waiting_bytes.fetch_sub(chunk.len(), Ordering::Relaxed);
+            if let Err(error) = written {
+                *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use super::{MAX_WAITING_BYTES, Queue};
+
+    /// Writes each chunk only when the test says so.
+    struct Gate(Receiver<()>, Sender<Vec<u8>>);
+
+    impl Write for Gate {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.recv().map_err(io::Error::other)?;
+            self.1.send(bytes.to_vec()).map_err(io::Error::other)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_a_slow_reader_leaves_is_dropped_and_counted_and_the_rest_arrives_in_order() {
+        let (open, gate) = channel();
+        let (written, arrived) = channel();
+        let mut queue = Queue::new(Gate(gate, written)).unwrap();
+        let half = MAX_WAITING_BYTES / 2;
+        for letter in [b'a', b'b', b'c'] {
+            queue.push(vec![letter; half], 10);
+        }
+        assert_eq!(queue.dropped_lines(), 10);
+        open.send(()).unwrap();
+        open.send(()).unwrap();
+        queue.finish().unwrap();
+        let order: Vec<u8> = arrived.iter().map(|chunk| chunk[0]).collect();
+        assert_eq!(order, b"ab");
+    }
+
+    #[test]
+    fn a_closed_pipe_is_reported() {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let mut queue = Queue::new(writer).unwrap();
+        queue.push(b"line\n".to_vec(), 1);
+        assert_eq!(queue.finish().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+}

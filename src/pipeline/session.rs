@@ -1,0 +1,126 @@
+//! Setting a live trace up: the instance, the events, the formats, the names at the start.
+
+use std::path::Path;
+
+use crate::cmdline_cache::proc::{self, PidNamespace, SeededTask};
+use crate::event::Stamp;
+use crate::event::decode::Decoder;
+use crate::tracefs::{
+    self, Abi, Config, Endian, EventFormat, Instance, Leftovers, Reader, SubbufLayout, Tracefs,
+};
+
+use super::error::Error;
+use super::live::Live;
+
+/// Who was born, renamed, replaced or left: needed for names, and on before anything else.
+const TASK_EVENTS: [(&str, &str); 5] = [
+    ("task", "task_newtask"),
+    ("task", "task_rename"),
+    ("sched", "sched_process_fork"),
+    ("sched", "sched_process_exec"),
+    ("sched", "sched_process_exit"),
+];
+
+/// Begin and end of waits.
+const LOCK_EVENTS: [(&str, &str); 2] = [("lock", "contention_begin"), ("lock", "contention_end")];
+
+/// The record of a kernel stack. It is not enabled: a trigger makes it.
+const STACK_EVENT: (&str, &str) = ("ftrace", "kernel_stack");
+
+/// What to trace, and how.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The instance's settings.
+    pub instance: Config,
+    /// How rings are read.
+    pub reader: Reader,
+    /// Whether a kernel stack is recorded with each begin.
+    pub stacks: bool,
+    /// Further events, by system and name.
+    pub further: Vec<(String, String)>,
+}
+
+/// A trace that is set up: tasks are followed, locks not yet.
+#[derive(Debug)]
+pub struct Session {
+    /// The rings.
+    pub live: Live,
+    /// The layout of their sub-buffers.
+    pub layout: SubbufLayout,
+    /// Decodes what is understood.
+    pub decoder: Decoder,
+    /// Who was there at the start, each with the instant just before it was looked at.
+    pub tasks: Vec<(SeededTask, Stamp)>,
+    /// Whether /proc shows the ids that events carry.
+    pub namespace: PidNamespace,
+}
+
+/// Finds tracefs, mounting it if need be, and removes what dead runs left.
+pub fn enter(tracefs: Option<&Path>) -> Result<(Tracefs, Leftovers), tracefs::Error> {
+    let found = Tracefs::find(tracefs)?;
+    let leftovers = tracefs::remove_leftovers(&found)?;
+    Ok((found, leftovers))
+}
+
+impl Session {
+    /// Makes an instance, lets it follow tasks, and then looks at those that are there already:
+    /// whatever changes meanwhile is in the rings.
+    pub fn start(tracefs: &Tracefs, plan: &Plan) -> Result<Session, Error> {
+        let mut instance = Instance::create(tracefs, &plan.instance)?;
+        let layout = SubbufLayout::parse(&instance.header_page()?)?;
+        // A live kernel has our byte order: it runs us.
+        let native = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
+        let abi = Abi::new(native, &layout);
+        let formats = formats(&instance, plan)?;
+        let decoder = Decoder::new(abi, formats)?;
+        for (system, event) in TASK_EVENTS {
+            instance.enable(system, event)?;
+        }
+        let mut live = Live::open(instance, plan.reader)?;
+        live.instance().start()?;
+        let namespace = proc::pid_namespace()?;
+        let tasks = match namespace {
+            PidNamespace::Initial => seed(&live)?,
+            PidNamespace::Nested => Vec::new(),
+        };
+        Ok(Session { live, layout, decoder, tasks, namespace })
+    }
+}
+
+impl Live {
+    /// Lets the instance follow locks, and whatever else was asked for.
+    pub fn trace_locks(&mut self, plan: &Plan) -> Result<(), Error> {
+        let instance = self.instance();
+        if plan.stacks {
+            instance.record_stacks("lock", "contention_begin")?;
+        }
+        for (system, event) in &plan.further {
+            instance.enable(system, event)?;
+        }
+        for (system, event) in LOCK_EVENTS {
+            instance.enable(system, event)?;
+        }
+        Ok(())
+    }
+}
+
+fn seed(live: &Live) -> Result<Vec<(SeededTask, Stamp)>, Error> {
+    let mut tasks = Vec::new();
+    // The clock was read a moment ago; if it fails now, the next window's reading says so.
+    let now = || Stamp::before(live.now_ns().unwrap_or(0));
+    proc::walk(now, |task, at| tasks.push((*task, at)))?;
+    Ok(tasks)
+}
+
+fn formats(instance: &Instance, plan: &Plan) -> Result<Vec<EventFormat>, Error> {
+    let fixed = LOCK_EVENTS.into_iter().chain(TASK_EVENTS).chain([STACK_EVENT]);
+    let further = plan.further.iter().map(|(system, event)| (system.as_str(), event.as_str()));
+    let parsed = fixed.chain(further).map(|(system, event)| {
+        let text = instance.event_format(system, event)?;
+        EventFormat::parse(&text).map_err(|source| Error::Format {
+            event: format!("{system}:{event}"),
+            source,
+        })
+    });
+    parsed.collect()
+}

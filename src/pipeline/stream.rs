@@ -1,0 +1,147 @@
+//! The stream: each window's waits or events as lines, in a queue to whoever reads them.
+
+use std::io;
+
+use crate::event::{Comm, Cpu, Gap};
+use crate::output::{self, FieldValue, RunInfo, StreamLoss, StreamWait, json, text};
+use crate::symbols::Kallsyms;
+use crate::tracefs::{Abi, EventFormat, Value};
+
+use super::engine::Sink;
+use super::keep::{NamedWait, known_comm};
+use super::queue::Queue;
+use super::raw::RawEvent;
+
+/// How lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Turns results into lines and queues them, a window at a time.
+#[derive(Debug)]
+pub struct Stream<'a> {
+    format: Format,
+    symbols: &'a Kallsyms,
+    queue: Queue,
+    lines: Vec<u8>,
+    count: u64,
+}
+
+impl<'a> Stream<'a> {
+    /// Lines of this format go to `queue`, addresses under the names of `symbols`.
+    pub fn new(format: Format, symbols: &'a Kallsyms, queue: Queue) -> Stream<'a> {
+        Stream { format, symbols, queue, lines: Vec::new(), count: 0 }
+    }
+
+    /// The line, or record, before all others.
+    pub fn header(&mut self, run: &RunInfo<'_>) {
+        self.line(|format, out| match format {
+            Format::Text => text::header(out),
+            Format::Json => json::header(run, out),
+        });
+    }
+
+    /// Hands the lines of a window over.
+    pub fn flush(&mut self) {
+        self.queue.push(std::mem::take(&mut self.lines), std::mem::take(&mut self.count));
+    }
+
+    /// The queue, to ask how it fares or to end it.
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// Waits until everything is written. Returns the lines dropped, and why writing failed.
+    pub fn finish(mut self) -> (u64, io::Result<()>) {
+        self.flush();
+        (self.queue.dropped_lines(), self.queue.finish())
+    }
+
+    fn line(&mut self, write: impl FnOnce(Format, &mut dyn io::Write) -> io::Result<()>) {
+        // Memory takes every write.
+        let written = write(self.format, &mut self.lines);
+        self.count += u64::from(written.is_ok());
+    }
+}
+
+impl Sink for Stream<'_> {
+    fn wait(&mut self, named: &NamedWait) {
+        let comm = known_comm(&named.name);
+        let symbols = self.symbols;
+        let wait = stream_wait(named, comm.as_ref());
+        self.line(|format, out| match format {
+            Format::Text => text::wait(&wait, symbols, out),
+            Format::Json => json::wait(&wait, symbols, out),
+        });
+    }
+
+    fn event(&mut self, event: &RawEvent<'_>) {
+        let comm = known_comm(&event.name);
+        let raw = output::RawEvent {
+            ts_ns: event.head.ts_ns,
+            cpu: event.head.cpu,
+            tid: event.head.tid,
+            comm: comm.as_ref(),
+            flags: event.raw.flags,
+            preempt_count: event.raw.preempt_count,
+            event: event.format.map_or("?", |format| &format.name),
+        };
+        let fields = fields(event.format, event.payload, event.abi);
+        self.line(|format, out| match format {
+            Format::Text => text::event(&raw, fields, out),
+            Format::Json => json::event(&raw, fields, out),
+        });
+    }
+
+    fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64) {
+        let loss = StreamLoss { cpu, missed: gap.missed, after_ns: gap.after_ns, before_ns };
+        self.line(|format, out| match format {
+            Format::Text => text::loss(&loss, out),
+            Format::Json => json::loss(&loss, out),
+        });
+    }
+}
+
+fn stream_wait<'a>(named: &NamedWait, comm: Option<&'a Comm>) -> StreamWait<'a> {
+    let wait = &named.wait;
+    StreamWait {
+        begin_ns: wait.begin.ts_ns,
+        end_ns: wait.end_ns,
+        wait_ns: wait.wait_ns(),
+        cpu: wait.begin.cpu,
+        tid: wait.begin.tid,
+        pid: named.name.tgid,
+        comm,
+        lock: wait.lock,
+        flags: wait.flags,
+        context: wait.begin.context,
+        ret: wait.ret,
+        caller: named.caller,
+        uncertain: wait.uncertain,
+    }
+}
+
+/// An event's fields, as its format has them.
+fn fields<'a>(
+    format: Option<&'a EventFormat>,
+    payload: &'a [u8],
+    abi: Abi,
+) -> impl Iterator<Item = (&'a str, FieldValue<'a>)> + Clone {
+    let fields = format.map_or(&[][..], |format| &format.fields);
+    fields.iter().map(move |field| (&*field.name, shown(field.value(payload, abi))))
+}
+
+fn shown(value: Value<'_>) -> FieldValue<'_> {
+    match value {
+        Value::Signed(number) => FieldValue::Signed(number),
+        Value::Unsigned(number) => FieldValue::Unsigned(number),
+        Value::Address(address) => FieldValue::Address(address),
+        Value::Text(bytes) => FieldValue::Text(bytes),
+        Value::List(list) => FieldValue::List(list.map(shown).collect()),
+        Value::Fault(_) => FieldValue::Fault,
+    }
+}

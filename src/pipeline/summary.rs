@@ -1,0 +1,79 @@
+//! All counters of a run, gathered for the report.
+
+use std::collections::BTreeMap;
+
+use crate::event::Cpu;
+use crate::report::{CpuEvents, Quality};
+use crate::tracefs::CpuStats;
+
+use super::engine::Results;
+use super::lane::ReadCounts;
+
+/// How good a run's data is. `stats` are the kernel's own counters after the last drain; a
+/// recording has none. `stacks_wanted`: a wait without a stack lacks one.
+pub fn quality(
+    results: &Results,
+    stats: &[(Cpu, Option<CpuStats>)],
+    stream_dropped: u64,
+    stacks_wanted: bool,
+) -> Quality {
+    let counts = results.counts;
+    let kept = &results.kept;
+    let all = |count: fn(&ReadCounts) -> u64| results.read.iter().map(|(_, read)| count(read)).sum();
+    Quality {
+        begins_read: counts.begins_read,
+        ends_read: counts.ends_read,
+        ok: counts.ok,
+        failed: counts.failed,
+        uncertain: counts.uncertain,
+        clock: counts.clock,
+        lost_end: counts.lost_end,
+        open: counts.open,
+        phase_changes: counts.phase_changes,
+        overflow_depth: counts.overflow_depth,
+        orphan_end: counts.orphan_end,
+        began_before_start: counts.began_before_start,
+        filtered_end: counts.filtered_end,
+        overflow_end: counts.overflow_end,
+        internal: kept.internal.waits(),
+        own: kept.own,
+        cpus: results.read.iter().map(|(cpu, read)| events(*cpu, read, stats)).collect(),
+        late_events: all(|read| read.late),
+        page_faults: page_faults(&results.read),
+        unknown_ids: all(|read| read.unknown),
+        names_unknown: kept.name_unknown,
+        names_unconfirmed: kept.name_unconfirmed,
+        stacks_refused: results.stacks_refused,
+        stacks_missing: if stacks_wanted { kept.no_stack } else { 0 },
+        map_refused_keys: results.rows.refused_flushes,
+        stream_dropped,
+    }
+}
+
+fn events(cpu: Cpu, read: &ReadCounts, stats: &[(Cpu, Option<CpuStats>)]) -> CpuEvents {
+    let kernels = stats.iter().find(|(of, _)| *of == cpu).and_then(|(_, stats)| stats.as_ref());
+    match kernels {
+        Some(stats) => CpuEvents {
+            cpu: cpu.0,
+            read: read.events,
+            overrun: stats.overrun,
+            dropped: stats.dropped_events,
+            written: stats.entries + stats.read_events + stats.overrun + stats.dropped_events,
+        },
+        None => CpuEvents {
+            cpu: cpu.0,
+            read: read.events,
+            overrun: read.missed,
+            dropped: 0,
+            written: read.events + read.missed,
+        },
+    }
+}
+
+fn page_faults(read: &[(Cpu, ReadCounts)]) -> BTreeMap<String, u64> {
+    let mut sum = BTreeMap::new();
+    for (fault, count) in read.iter().flat_map(|(_, read)| &read.faults) {
+        *sum.entry(fault.to_string()).or_default() += count;
+    }
+    sum
+}

@@ -1,0 +1,14 @@
+//! What a report is made of: rows, the columns over them, their order, and how good the data is.
+//!
+//! Each output is a loop over these. A column is declared once, in [`COLUMNS`].
+
+mod column;
+mod quality;
+mod row;
+mod time;
+
+pub use column::{COLUMNS, Column, DEFAULT_FIELDS, Unit};
+pub use quality::{CpuEvents, Identity, Quality};
+pub use row::{By, Row, RowKey, select};
+pub use crate::aggregate::Stats as RowStats;
+pub use time::{Scaled, scaled};

@@ -1,0 +1,268 @@
+//! How good the data is: what was read, what became of it, what was lost.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Every counter of a run. Nothing is lost without one of them rising.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Quality {
+    /// `contention_begin` events read.
+    pub begins_read: u64,
+    /// `contention_end` events read.
+    pub ends_read: u64,
+    /// Waits that got the lock.
+    pub ok: u64,
+    /// Waits that ended without the lock.
+    pub failed: u64,
+    /// Waits with an end that overlap a loss.
+    pub uncertain: u64,
+    /// Waits whose end lies before their begin.
+    pub clock: u64,
+    /// Waits whose end was never seen although they are over.
+    pub lost_end: u64,
+    /// Waits still going on when tracing stopped.
+    pub open: u64,
+    /// Further begins of a mutex wait: from spinning to sleeping and back.
+    pub phase_changes: u64,
+    /// Begins nested deeper than is kept.
+    pub overflow_depth: u64,
+    /// Ends without a begin.
+    pub orphan_end: u64,
+    /// Ends of waits that began before tracing did.
+    pub began_before_start: u64,
+    /// Ends whose begin was filtered out by the kernel.
+    pub filtered_end: u64,
+    /// Ends of the begins in `overflow_depth`.
+    pub overflow_end: u64,
+    /// Of the waits: for a lock's own inner lock.
+    pub internal: u64,
+    /// Of the waits: our own.
+    pub own: u64,
+    /// Events of each CPU.
+    pub cpus: Vec<CpuEvents>,
+    /// Events that came behind their window.
+    pub late_events: u64,
+    /// Malformed pages, by what was wrong.
+    pub page_faults: BTreeMap<String, u64>,
+    /// Records of an event id no format is known for.
+    pub unknown_ids: u64,
+    /// Waits of tasks whose name was never learned.
+    pub names_unknown: u64,
+    /// Waits of tasks whose name may have changed in a loss.
+    pub names_unconfirmed: u64,
+    /// Stacks that found no room.
+    pub stacks_refused: u64,
+    /// Waits that came without a stack although one was asked for.
+    pub stacks_missing: u64,
+    /// Rows that found no room: their waits are in the overflow rows.
+    pub map_refused_keys: u64,
+    /// Lines the stream's reader was too slow for.
+    pub stream_dropped: u64,
+}
+
+/// The events of one CPU's ring.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct CpuEvents {
+    /// The CPU.
+    pub cpu: u16,
+    /// Read by us.
+    pub read: u64,
+    /// Overwritten before they were read.
+    pub overrun: u64,
+    /// Refused by the kernel since the ring was full.
+    pub dropped: u64,
+    /// Written by the kernel in all.
+    pub written: u64,
+}
+
+/// An equation that holds if every event is accounted for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The equation in words.
+    pub law: &'static str,
+    /// The CPU it is about; none for all of them together.
+    pub cpu: Option<u16>,
+    /// The left side's value.
+    pub left: u64,
+    /// The right side's value.
+    pub right: u64,
+}
+
+impl Identity {
+    /// Whether both sides are equal.
+    pub fn holds(&self) -> bool {
+        self.left == self.right
+    }
+}
+
+impl CpuEvents {
+    /// Events that were written and not read.
+    pub fn lost(&self) -> u64 {
+        self.overrun.saturating_add(self.dropped)
+    }
+
+    /// Every event written was read or counted as lost.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            law: "events read + overrun + dropped = written",
+            cpu: Some(self.cpu),
+            left: self.read.saturating_add(self.lost()),
+            right: self.written,
+        }
+    }
+}
+
+impl Quality {
+    /// Every begin became something.
+    pub fn begins_identity(&self) -> Identity {
+        Identity {
+            law: "begins read = ok + failed + uncertain + clock + lost_end + open + phase_changes + overflow_depth",
+            cpu: None,
+            left: self.begins_read,
+            right: sum([
+                self.paired(),
+                self.lost_end,
+                self.open,
+                self.phase_changes,
+                self.overflow_depth,
+            ]),
+        }
+    }
+
+    /// Every end became something.
+    pub fn ends_identity(&self) -> Identity {
+        Identity {
+            law: "ends read = ok + failed + uncertain + clock + orphan_end + began_before_start + filtered_end + overflow_end",
+            cpu: None,
+            left: self.ends_read,
+            right: sum([
+                self.paired(),
+                self.orphan_end,
+                self.began_before_start,
+                self.filtered_end,
+                self.overflow_end,
+            ]),
+        }
+    }
+
+    /// All of them, each CPU's included.
+    pub fn identities(&self) -> Vec<Identity> {
+        let own = [self.begins_identity(), self.ends_identity()];
+        own.into_iter().chain(self.cpus.iter().map(CpuEvents::identity)).collect()
+    }
+
+    /// Waits seen, whole or in part.
+    pub fn waits(&self) -> u64 {
+        sum([self.paired(), self.lost_end, self.open, self.began_before_start])
+    }
+
+    /// Events lost on all CPUs.
+    pub fn events_lost(&self) -> u64 {
+        sum(self.cpus.iter().map(CpuEvents::lost))
+    }
+
+    /// Whether anything is missing or may be wrong, which `--strict` makes an error.
+    pub fn is_complete(&self) -> bool {
+        self.events_lost() == 0
+            && self.faults().iter().all(|(_, count)| *count == 0)
+            && self.uncertain == 0
+            && self.page_faults.values().all(|count| *count == 0)
+            && self.identities().iter().all(Identity::holds)
+    }
+
+    /// The counters that ought to be 0, each with the words to show it under.
+    pub fn faults(&self) -> [(&'static str, u64); 13] {
+        [
+            ("waits whose end was lost", self.lost_end),
+            ("waits that end before they begin", self.clock),
+            ("ends without a begin", self.orphan_end),
+            ("begins nested too deep", self.overflow_depth),
+            ("ends of begins nested too deep", self.overflow_end),
+            ("events behind their window", self.late_events),
+            ("records of unknown events", self.unknown_ids),
+            ("waits of tasks without a known name", self.names_unknown),
+            ("waits whose task's name is unconfirmed", self.names_unconfirmed),
+            ("stacks refused, table full", self.stacks_refused),
+            ("waits without a stack", self.stacks_missing),
+            ("rows refused, map full (see -M)", self.map_refused_keys),
+            ("stream lines dropped", self.stream_dropped),
+        ]
+    }
+
+    /// The counters that only describe the run.
+    pub fn facts(&self) -> [(&'static str, u64); 6] {
+        [
+            ("begins read", self.begins_read),
+            ("ends read", self.ends_read),
+            ("phase changes of mutex waits", self.phase_changes),
+            ("ends of filtered begins", self.filtered_end),
+            ("waits for a lock's inner lock", self.internal),
+            ("waits of ftlock itself", self.own),
+        ]
+    }
+
+    /// Begins that met an end.
+    fn paired(&self) -> u64 {
+        sum([self.ok, self.failed, self.uncertain, self.clock])
+    }
+}
+
+fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CpuEvents, Identity, Quality};
+
+    fn run() -> Quality {
+        let cpu = CpuEvents { cpu: 1, read: 90, overrun: 7, dropped: 3, written: 100 };
+        Quality {
+            begins_read: 1 + 2 + 4 + 8 + 16 + 32 + 64 + 128,
+            ok: 1,
+            failed: 2,
+            uncertain: 4,
+            clock: 8,
+            lost_end: 16,
+            open: 32,
+            phase_changes: 64,
+            overflow_depth: 128,
+            ends_read: 15 + 100 + 1000 + 10_000 + 100_000,
+            orphan_end: 100,
+            began_before_start: 1000,
+            filtered_end: 10_000,
+            overflow_end: 100_000,
+            cpus: vec![cpu],
+            ..Quality::default()
+        }
+    }
+
+    #[test]
+    fn the_identities_hold_where_every_event_is_accounted_for() {
+        let quality = run();
+        let sides: Vec<_> = quality.identities().iter().map(|i| (i.cpu, i.left, i.right)).collect();
+        assert_eq!(sides, [(None, 255, 255), (None, 111_115, 111_115), (Some(1), 100, 100)]);
+        assert!(quality.identities().iter().all(Identity::holds));
+    }
+
+    #[test]
+    fn one_forgotten_event_breaks_its_identity() {
+        let mut quality = run();
+        quality.begins_read += 1;
+        assert!(!quality.begins_identity().holds() && quality.ends_identity().holds());
+        quality.orphan_end -= 1;
+        assert!(!quality.ends_identity().holds());
+    }
+
+    #[test]
+    fn a_run_is_complete_only_if_nothing_is_missing() {
+        assert!(
+            Quality { ok: 2, begins_read: 2, ends_read: 2, ..Quality::default() }.is_complete()
+        );
+        assert!(!Quality { begins_read: 1, ..Quality::default() }.is_complete());
+        assert!(!Quality { stream_dropped: 1, ..Quality::default() }.is_complete());
+        let lossy = CpuEvents { overrun: 1, written: 1, ..CpuEvents::default() };
+        assert!(!Quality { cpus: vec![lossy], ..Quality::default() }.is_complete());
+        assert_eq!((run().events_lost(), run().waits()), (10, 15 + 16 + 32 + 1000));
+    }
+}

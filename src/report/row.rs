@@ -1,0 +1,144 @@
+//! Rows, and which of them are shown in what order.
+
+use super::{Column, RowStats};
+use crate::aggregate;
+use crate::event::{Comm, Context, LockKind, Tid};
+use std::cmp::Reverse;
+
+/// What a row stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// A calling function and a kind of lock.
+    Caller,
+    /// One lock.
+    Lock,
+    /// A thread under one name, or an interrupt context.
+    Task,
+    /// A kind of lock.
+    Type,
+}
+
+impl By {
+    /// Its name as `--by` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Caller => "caller",
+            By::Lock => "lock",
+            By::Task => "task",
+            By::Type => "type",
+        }
+    }
+}
+
+/// The identity of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RowKey {
+    /// A function that wanted a lock.
+    Caller {
+        /// A code address in it; none where there was no stack.
+        caller: Option<u64>,
+        /// The kind of lock.
+        kind: LockKind,
+    },
+    /// One lock.
+    Lock {
+        /// Its address.
+        lock: u64,
+        /// Its kind.
+        kind: LockKind,
+    },
+    /// A thread under one name.
+    Task {
+        /// The thread.
+        tid: Tid,
+        /// Tells the tasks apart that bore the id in turn.
+        incarnation: u32,
+        /// Its name; none where it was never learned.
+        comm: Option<Comm>,
+    },
+    /// An interrupt context on top of whichever task.
+    Context(Context),
+    /// A kind of lock.
+    Type(LockKind),
+    /// Everything that found no room in the map, by the kind of lock where rows have one.
+    Overflow(Option<LockKind>),
+}
+
+impl aggregate::Key for RowKey {
+    const BUCKETS: usize = LockKind::ALL.len() + 1;
+
+    fn bucket(&self) -> usize {
+        let kind = match *self {
+            RowKey::Caller { kind, .. } | RowKey::Lock { kind, .. } | RowKey::Type(kind) => Some(kind),
+            RowKey::Task { .. } | RowKey::Context(_) => None,
+            RowKey::Overflow(kind) => kind,
+        };
+        kind.map_or(LockKind::ALL.len(), LockKind::index)
+    }
+}
+
+impl RowKey {
+    /// The overflow row of a bucket.
+    pub fn of_bucket(bucket: usize) -> RowKey {
+        RowKey::Overflow(LockKind::ALL.get(bucket).copied())
+    }
+}
+
+/// A row of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// What it stands for.
+    pub key: RowKey,
+    /// Its figures.
+    pub stats: RowStats,
+}
+
+/// The `limit` first rows by falling `column`, equal ones by their keys, then the overflow
+/// rows, which belong to no place in that order. A limit of 0 leaves nothing.
+pub fn select(mut rows: Vec<Row>, column: &Column, limit: Option<usize>) -> Vec<Row> {
+    let is_overflow = |row: &Row| matches!(row.key, RowKey::Overflow(_));
+    rows.sort_by_key(|row| (is_overflow(row), Reverse((column.value)(&row.stats)), row.key));
+    let ranked = rows.partition_point(|row| !is_overflow(row));
+    match limit {
+        Some(0) => rows.clear(),
+        Some(limit) if limit < ranked => drop(rows.drain(limit..ranked)),
+        _ => {}
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Row, RowKey, select};
+    use crate::event::LockKind;
+    use crate::report::{Column, RowStats};
+
+    fn row(key: RowKey, wait_total_ns: u64) -> Row {
+        Row { key, stats: RowStats { contended: 1, wait_total_ns, ..RowStats::default() } }
+    }
+
+    fn locks_shown(limit: Option<usize>) -> Vec<u64> {
+        let lock = |lock| RowKey::Lock { lock, kind: LockKind::Mutex };
+        let rows = vec![
+            row(lock(3), 10),
+            row(RowKey::Overflow(Some(LockKind::Mutex)), 1000),
+            row(lock(2), 10),
+            row(lock(1), 5),
+            row(lock(4), 20),
+        ];
+        let shown = select(rows, Column::find("wait_total").unwrap(), limit);
+        let name = |row: &Row| match row.key {
+            RowKey::Lock { lock, .. } => lock,
+            _ => 99,
+        };
+        shown.iter().map(name).collect()
+    }
+
+    #[test]
+    fn rows_fall_by_the_key_and_the_overflow_comes_last() {
+        assert_eq!(locks_shown(None), [4, 2, 3, 1, 99]);
+        assert_eq!(locks_shown(Some(9)), [4, 2, 3, 1, 99]);
+        assert_eq!(locks_shown(Some(2)), [4, 2, 99]);
+        assert!(locks_shown(Some(0)).is_empty());
+    }
+}

@@ -1,0 +1,157 @@
+//! The caller of a kernel stack: the first function that is not the lock's own.
+
+use super::kallsyms::{Kallsyms, section};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Names of the tracer's own frames, which some architectures leave on top of the stack.
+/// A `*` stands for any ending.
+const TRACER_FRAMES: [&str; 14] = [
+    "trace_event_*",
+    "__traceiter_*",
+    "__probestub_*",
+    "__bpf_trace_*",
+    "perf_trace_*",
+    "perf_tp_event*",
+    "trace_contention_begin",
+    "__trace_contention_begin",
+    "event_triggers_post_call",
+    "stacktrace_trigger",
+    "stacktrace_count_trigger",
+    "__ftrace_trace_stack",
+    "__trace_stack",
+    "stack_trace_save*",
+];
+
+/// Functions that only take or release a lock for whoever called them and that stand outside
+/// the lock sections on some kernel. Add to it what shows up as a caller and is none.
+const LOCK_WRAPPERS: [&str; 61] = [
+    // Spinning locks.
+    "native_queued_spin_lock_slowpath",
+    "__pv_queued_spin_lock_slowpath",
+    "queued_spin_lock_slowpath",
+    "queued_read_lock_slowpath",
+    "queued_write_lock_slowpath",
+    "resilient_queued_spin_lock_slowpath",
+    "resilient_tas_spin_lock",
+    "virt_spin_lock",
+    "arch_spin_lock_wait*",
+    "arch_read_lock_wait",
+    "arch_write_lock_wait",
+    "do_raw_spin_*",
+    "do_raw_read_*",
+    "do_raw_write_*",
+    "_raw_spin_*",
+    "_raw_read_*",
+    "_raw_write_*",
+    "__raw_spin_*",
+    "__raw_callee_save___pv_*",
+    // Sleeping locks.
+    "mutex_*",
+    "__mutex*",
+    "ww_mutex_*",
+    "__ww_mutex*",
+    "atomic_dec_and_mutex_lock",
+    "refcount_dec_and_mutex_lock",
+    "rwsem_*",
+    "__rwsem*",
+    "down_*",
+    "down",
+    "__down*",
+    "up",
+    "up_*",
+    "__up*",
+    "downgrade_write",
+    "percpu_down_*",
+    "__percpu_down_*",
+    "percpu_up_*",
+    "percpu_rwsem_*",
+    // PREEMPT_RT.
+    "rt_mutex*",
+    "__rt_mutex*",
+    "rtlock_*",
+    "rt_spin_*",
+    "rt_read_*",
+    "rt_write_*",
+    "rwbase_*",
+    "__rwbase_*",
+    "try_to_take_rt_mutex",
+    "task_blocks_on_rt_mutex*",
+    // Locks of other parts of the kernel.
+    "raw_spin_rq_lock_nested",
+    "task_rq_lock",
+    "__task_rq_lock",
+    "double_rq_lock",
+    "lock_timer_base",
+    "lockref_*",
+    "folio_lruvec_lock*",
+    "folio_lruvec_relock*",
+    "__pte_offset_map_lock",
+    "lock_sock_nested",
+    "_atomic_dec_and_lock*",
+    "_atomic_dec_and_raw_lock*",
+    "refcount_dec_and_lock*",
+];
+
+/// How the lock is waited for, which decides what counts as the lock's own code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiter {
+    /// Spinning: the scheduler itself may be the caller.
+    Spinning,
+    /// Sleeping: the scheduler's frames are the way to sleep, not the caller.
+    Sleeping,
+}
+
+/// Finds callers in kernel stacks.
+#[derive(Debug)]
+pub struct CallerFinder {
+    symbols: Arc<Kallsyms>,
+    spinlock_text: Range<u64>,
+    sched_text: Range<u64>,
+}
+
+impl CallerFinder {
+    /// With the running kernel's symbols. Without addresses in them the top frame that is not
+    /// known to be the tracer's is the caller.
+    pub fn new(symbols: Arc<Kallsyms>) -> CallerFinder {
+        CallerFinder {
+            spinlock_text: section(&symbols, "__lock_text_start", "__lock_text_end"),
+            sched_text: section(&symbols, "__sched_text_start", "__sched_text_end"),
+            symbols,
+        }
+    }
+
+    /// The code address that wanted the lock; `frames` are return addresses, innermost first.
+    ///
+    /// If every frame is the lock's own, the outermost; none only for an empty stack.
+    /// Frames are told by section and name, never by count: their number differs by
+    /// architecture, kernel and inlining.
+    pub fn caller(&self, frames: &[u64], waiter: Waiter) -> Option<u64> {
+        let last = frames.last().copied();
+        frames
+            .iter()
+            .copied()
+            .skip_while(|&frame| self.is_named(frame, &TRACER_FRAMES))
+            .find(|&frame| !self.is_lock_code(frame, waiter))
+            .or(last)
+    }
+
+    fn is_lock_code(&self, frame: u64, waiter: Waiter) -> bool {
+        self.spinlock_text.contains(&frame)
+            || waiter == Waiter::Sleeping && self.sched_text.contains(&frame)
+            || self.is_named(frame, &LOCK_WRAPPERS)
+    }
+
+    fn is_named(&self, frame: u64, patterns: &[&str]) -> bool {
+        let Some(symbol) = self.symbols.resolve(frame) else { return false };
+        // The compiler marks a function's clones with a suffix: `.constprop.0`, `.isra.0`, `.cold`.
+        let name = symbol.name.split('.').next().unwrap_or(symbol.name);
+        patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
+            None => name == *pattern,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! Names for kernel addresses, and the caller of a kernel stack.
+//!
+//! Addresses in, names out: nothing here knows of tracefs or of locks.
+
+mod caller;
+mod kallsyms;
+mod stacks;
+
+#[cfg(test)]
+mod fixtures;
+
+pub use caller::{CallerFinder, Waiter};
+pub use kallsyms::{Availability, Kallsyms, Symbol};
+pub use stacks::StackTable;
+
+use std::io;
+use std::path::PathBuf;
+
+/// What can go wrong where symbols are read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The symbol list cannot be read.
+    #[error("cannot read kernel symbols from {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's own words.
+        source: io::Error,
+    },
+}
