@@ -37,6 +37,14 @@ pub struct Snapshot<K> {
     pub refused_flushes: u64,
 }
 
+impl<K> Snapshot<K> {
+    /// All waits in it, those in the overflow rows included.
+    pub fn waits(&self) -> u64 {
+        let rows = self.rows.iter().map(|(_, stats)| stats).chain(&self.overflow);
+        rows.map(Stats::waits).fold(0, u64::saturating_add)
+    }
+}
+
 impl<K: Key> Aggregate<K> {
     /// An empty map for at most `bound` keys.
     pub fn new(bound: usize) -> Aggregate<K> {

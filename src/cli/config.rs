@@ -64,7 +64,10 @@ impl RecordConfig {
     }
 
     /// What `demo` was asked for: `command` is its workload.
-    pub(super) fn of_demo(command: Vec<OsString>, args: &CommonArgs) -> Result<RecordConfig, Usage> {
+    pub(super) fn of_demo(
+        command: Vec<OsString>,
+        args: &CommonArgs,
+    ) -> Result<RecordConfig, Usage> {
         RecordConfig::new(Whose::Command, None, command, args)
     }
 
@@ -122,7 +125,8 @@ fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
         return Err(Usage(format!("--clock {clock}: {what}", clock = clock.name())));
     }
     let further = args.event.iter().map(|event| {
-        let parts = event.split_once(':').map(|(system, name)| (system.to_owned(), name.to_owned()));
+        let parts =
+            event.split_once(':').map(|(system, name)| (system.to_owned(), name.to_owned()));
         parts.ok_or_else(|| Usage(format!("-e {event}: an event is named SYSTEM:EVENT")))
     });
     Ok(Plan {

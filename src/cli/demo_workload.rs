@@ -130,7 +130,9 @@ fn beget_processes(dir: &Path, until: Instant) -> anyhow::Result<()> {
         let children: Vec<Child> = pair
             .into_iter()
             .flatten()
-            .map(|name| Command::new(dir.join(name)).args(["demo-workload", "--worker"]).arg(dir).spawn())
+            .map(|name| {
+                Command::new(dir.join(name)).args(["demo-workload", "--worker"]).arg(dir).spawn()
+            })
             .collect::<io::Result<_>>()
             .context("cannot start a process of the demo")?;
         for mut child in children {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::event::Cpu;
 use crate::output::{Summary, json, table};
-use crate::pipeline::{Ended, Format, Results, Stream, quality, status_code};
+use crate::pipeline::{Ended, Format, Results, Stream, open_waits, quality, status_code};
 use crate::report::{Column, DEFAULT_FIELDS, Quality, Row, RowKey, select};
 use crate::symbols::Kallsyms;
 use crate::tracefs::CpuStats;
@@ -41,12 +41,14 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
     let quality = quality(&results, stats, dropped_lines, config.plan.stacks);
     let rows = rows(config, &results);
+    let open = open_waits(&results);
     let columns: Vec<_> = DEFAULT_FIELDS.iter().filter_map(|id| Column::find(id)).collect();
     let summary = Summary {
         by: config.by,
         columns: &columns,
         rows: &rows,
         totals: results.kept.rows,
+        open: &open,
         quality: &quality,
         duration_ns: u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
         symbols,
@@ -76,8 +78,7 @@ fn rows(config: &RecordConfig, results: &Results) -> Vec<Row> {
 
 /// To stdout; the table to stderr if nobody reads stdout.
 fn print(config: &RecordConfig, summary: &Summary<'_>, stdout_works: bool) -> io::Result<()> {
-    let detail =
-        if config.verbose { table::Detail::Everything } else { table::Detail::Notable };
+    let detail = if config.verbose { table::Detail::Everything } else { table::Detail::Notable };
     let mut text = Vec::new();
     match config.stream {
         Some(Format::Json) => json::summary(summary, &mut text)?,
@@ -104,7 +105,7 @@ fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Endi
         Ok(Ending::Signal(signal)) if !config.command.is_empty() => {
             u8::try_from(128 + signal).unwrap_or(FAILED)
         }
-        Ok(Ending::StreamFailed(_)) | Err(_) => FAILED,
+        Ok(Ending::StreamFailed) | Err(_) => FAILED,
         Ok(Ending::Signal(_) | Ending::TargetsGone | Ending::Unread) => DONE,
     };
     if status == DONE && config.strict && !quality.is_complete() { INCOMPLETE } else { status }
@@ -112,7 +113,8 @@ fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Endi
 
 /// Whether someone else meddled with our rings; says so.
 fn disturbed(ended: Option<&Ended>, results: &Results, stats: &[(Cpu, Option<CpuStats>)]) -> bool {
-    let changes = ended.map_or(&[][..], |ended| &ended.disturbances).iter().map(ToString::to_string);
+    let changes =
+        ended.map_or(&[][..], |ended| &ended.disturbances).iter().map(ToString::to_string);
     let stolen = results.read.iter().zip(stats).filter_map(|((cpu, read), (_, stats))| {
         let taken = stats.as_ref()?.read_events.checked_sub(read.events).filter(|&n| n > 0)?;
         Some(format!("someone else read {taken} events from the ring of cpu {}", cpu.0))

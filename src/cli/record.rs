@@ -1,8 +1,8 @@
 //! `ftlock record`: trace, stream, and print what it came to.
 
 use std::io::{self, IsTerminal};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 
 use crate::cmdline_cache::CmdlineCache;
+use crate::cmdline_cache::proc::PidNamespace;
 use crate::contention::Begins;
 use crate::event::Tid;
 use crate::output::RunInfo;
 use crate::pipeline::{
-    self, Asked, Engine, Keep, Live, Queue, Session, Setup, Signals, Stream, Targets, Watched,
-    Workload, enter,
+    self, Asked, Engine, Keep, Live, NESTED, Queue, Session, Setup, Signals, Stream, Targets,
+    Watched, Workload, enter,
 };
 use crate::symbols::{CallerFinder, Kallsyms, StackTable};
 
@@ -55,7 +56,7 @@ pub(super) enum Ending {
     /// Nobody reads the stream any more.
     Unread,
     /// The stream cannot be written.
-    StreamFailed(io::Error),
+    StreamFailed,
 }
 
 /// Records as configured; returns the exit status.
@@ -65,19 +66,23 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let watched = watched(config)?;
     let symbols = Arc::new(kernel_symbols(&mut notes));
     let session = start(config, &mut notes)?;
+    let namespace = session.namespace;
     let (mut live, mut engine) = prepare(config, session, &symbols)?;
     live.wake_on(signals.wake())?;
     live.wake_when_unread(&io::stdout());
-    let mut stream = stream(config, &symbols, &live)?;
     live.trace_locks(&config.plan)?;
     let workload = config.command.split_first();
     let workload = workload.map(|(program, arguments)| Workload::start(program, arguments));
+    let workload = workload.transpose()?;
+    let mut stream = stream(config, &symbols, &live)?;
     let mut run = Run {
         config,
         signals,
-        workload: workload.transpose()?,
+        workload,
         watched,
         signalled: None,
+        namespace,
+        gaps: 0,
         forgot: Instant::now(),
         notes,
     };
@@ -134,7 +139,16 @@ fn start(config: &RecordConfig, notes: &mut Notes) -> Result<Session, pipeline::
     for left in leftovers.stuck {
         notes.say(format!("cannot remove {}, left behind: {}", left.name, left.source));
     }
-    Session::start(&tracefs, &config.plan)
+    let by_number = matches!(config.whose, Whose::Processes(_) | Whose::Threads(_));
+    let session = Session::start(&tracefs, &config.plan)?;
+    match session.namespace {
+        PidNamespace::Initial => Ok(session),
+        PidNamespace::Nested if by_number => Err(pipeline::Error::Nested),
+        PidNamespace::Nested => {
+            notes.say(format!("the pid namespace is {NESTED}"));
+            Ok(session)
+        }
+    }
 }
 
 /// The stages for a session, told who is there already.
@@ -143,7 +157,7 @@ fn prepare(
     session: Session,
     symbols: &Arc<Kallsyms>,
 ) -> anyhow::Result<(Live, Engine)> {
-    let own = Tid(std::process::id());
+    let own = session.own;
     let numbers = |numbers: &[u32]| numbers.iter().copied().map(Tid).collect();
     let targets = match &config.whose {
         Whose::All => Targets::All,
@@ -201,6 +215,9 @@ struct Run<'a> {
     watched: Vec<Watched>,
     /// A signal came while the command ran, and when we passed it on.
     signalled: Option<(i32, Instant, bool)>,
+    namespace: PidNamespace,
+    /// Gaps after which names have been looked up anew.
+    gaps: u64,
     forgot: Instant,
     notes: Notes,
 }
@@ -219,8 +236,8 @@ impl Run<'_> {
             live.pump(engine, stream)?;
             if let Some(stream) = stream {
                 stream.flush();
-                if let Some(error) = stream.queue().take_error() {
-                    return Ok(self.stop_command(Ending::of_write(error)));
+                if let Some(kind) = stream.queue().failed() {
+                    return Ok(self.stop_command(Ending::of_write(kind)));
                 }
             }
             if unread && stream.is_some() {
@@ -230,12 +247,22 @@ impl Run<'_> {
                 return Ok(ending);
             }
             if self.forgot.elapsed() >= FORGET {
-                engine.forget_names();
-                self.forgot = Instant::now();
+                self.look_after_names(live, engine)?;
             }
             let waits = engine.waits();
             self.notes.status(|| format!("ftlock: tracing, {waits} waits so far; Ctrl-C ends it"));
         }
+    }
+
+    /// Drops names that nothing needs; after a loss, looks who is there now.
+    fn look_after_names(&mut self, live: &Live, engine: &mut Engine) -> anyhow::Result<()> {
+        self.forgot = Instant::now();
+        engine.forget_names();
+        if engine.gaps() > self.gaps && self.namespace == PidNamespace::Initial {
+            self.gaps = engine.gaps();
+            engine.seed(live.tasks()?);
+        }
+        Ok(())
     }
 
     fn over(&mut self) -> anyhow::Result<Option<Ending>> {
@@ -268,10 +295,10 @@ impl Run<'_> {
 }
 
 impl Ending {
-    fn of_write(error: io::Error) -> Ending {
-        match error.kind() {
+    fn of_write(kind: io::ErrorKind) -> Ending {
+        match kind {
             io::ErrorKind::BrokenPipe => Ending::Unread,
-            _ => Ending::StreamFailed(error),
+            _ => Ending::StreamFailed,
         }
     }
 }

@@ -45,12 +45,14 @@ impl CmdlineCache {
         self.superseded = 0;
     }
 
-    /// Drops the least needed names, down to seven eighths of the bound so that the next time is
-    /// far enough away to pay for this one.
+    /// Drops the least needed names. The next time must be far enough away to pay for this one:
+    /// an eighth of the room is freed in any case, half of it where that costs only dead tasks.
     fn make_room(&mut self) {
         let horizon = self.horizon;
         let mut all: Vec<_> = self.tasks.values().flat_map(|task| needs(task, horizon)).collect();
+        let left = all.iter().filter(|(need, _)| *need == Need::Left).count();
         let excess = all.len().saturating_sub(self.bound - self.bound / 8);
+        let excess = excess.max(left.min(all.len().saturating_sub(self.bound / 2)));
         let Some(last) = excess.checked_sub(1) else { return };
         let (_, &mut most_dropped, _) = all.select_nth_unstable(last);
         for (need, _) in all.into_iter().filter(|&need| need <= most_dropped) {

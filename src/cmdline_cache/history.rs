@@ -58,7 +58,7 @@ impl History {
 
     /// Puts a life in its place; what the one before it knew of a later time is the new one's.
     fn start(&mut self, born: Stamp, mut life: Life) {
-        let Some(place) = self.place(born) else { return self.lives.insert(0, life) };
+        let Some(place) = self.place(born) else { return self.put(0, life) };
         let Some(before) = self.lives.get_mut(place) else { return };
         let behind = before.split_off(born);
         if before.marks.is_empty() {
@@ -66,8 +66,14 @@ impl History {
             *before = life;
         } else {
             life.take_over(Life { incarnation: life.incarnation, tgid: None, ..behind });
-            self.lives.insert(place + 1, life);
+            self.put(place + 1, life);
         }
+    }
+
+    /// Nearly every id has one life at a time: room for four would double what a task takes.
+    fn put(&mut self, place: usize, life: Life) {
+        self.lives.reserve_exact(1);
+        self.lives.insert(place, life);
     }
 
     /// Enters a rename and says how its old name agrees with what was known.
@@ -78,7 +84,7 @@ impl History {
         losses: &Losses,
     ) -> Agreement {
         let Some(life) = self.life_at_mut(mark.at) else {
-            self.lives.insert(0, Life::seen(incarnations.next(), mark));
+            self.put(0, Life::seen(incarnations.next(), mark));
             return Agreement::Agrees;
         };
         let last = life.ahead(mark.at).checked_sub(1).and_then(|last| life.marks.get(last));
@@ -106,7 +112,8 @@ impl History {
         let Kind::Seeded { start_time } = mark.kind else { return false };
         let mut seen = || Life { tgid: Some(tgid), ..Life::seen(incarnations.next(), mark) };
         let Some(place) = self.place(mark.at) else {
-            self.lives.insert(0, seen());
+            let seen = seen();
+            self.put(0, seen);
             return false;
         };
         let Some(life) = self.lives.get_mut(place) else { return false };

@@ -108,6 +108,10 @@ impl Life {
 
     /// Puts a mark in its place; an event may be late.
     pub(super) fn insert(&mut self, mark: Mark) {
+        if self.marks.len() < 2 {
+            // Most tasks change their name once, in exec.
+            self.marks.reserve_exact(1);
+        }
         let place = self.marks.iter().rposition(|known| known.at <= mark.at);
         self.marks.insert(place.map_or(0, |last| last + 1), mark);
     }

@@ -98,8 +98,8 @@ pub struct CmdlineCache {
 }
 
 impl CmdlineCache {
-    /// A cache that holds at most `bound_names` names (each about 100 bytes): one for each task,
-    /// one more for each rename that is not yet behind the horizon.
+    /// A cache that holds at most `bound_names` names: one for each task (about 400 bytes), one
+    /// more for each rename that is not yet behind the horizon (80 bytes).
     pub fn new(bound_names: usize) -> CmdlineCache {
         CmdlineCache {
             tasks: HashMap::new(),

@@ -336,11 +336,15 @@ fn after_a_loss_a_name_is_unconfirmed_until_it_is_told_again() {
 #[test]
 fn seeding_anew_after_a_loss_settles_the_names_since_the_loss() {
     let mut cache = CmdlineCache::new(1000);
-    for (tid, name) in [(7, "same"), (8, "renamed"), (9, "gone")] {
+    for (tid, name) in [(7, "same"), (8, "renamed"), (9, "was")] {
         cache.seed(&task(tid, tid, name, 1), at(10));
     }
+    // That 9 was seeded with another start time counts even when that seed is forgotten.
+    add(&mut cache, &[(11, 9, rename(9, "was", "gone"))]);
+    cache.forget_before(at(12));
+    assert_eq!(cache.names_held(), 3);
     cache.mark_loss(at(20), at(30));
-    let before = [7, 8, 9].map(|tid| incarnation(&cache, tid, 10));
+    let before = [7, 8, 9].map(|tid| incarnation(&cache, tid, 15));
     for (tid, name, start_time) in [(7, "same", 1), (8, "new", 1), (9, "other", 2), (10, "born", 2)]
     {
         cache.seed(&task(tid, tid, name, start_time), at(50));

@@ -11,8 +11,8 @@ use thiserror::Error;
 use self::meaning::Meaning;
 use super::{LockFlags, TaskEvent, Tid};
 use crate::tracefs::Abi;
-use crate::tracefs::Field;
 use crate::tracefs::EventFormat;
+use crate::tracefs::Field;
 
 /// Knows the events of one kernel, or one saved trace, by their ids.
 ///

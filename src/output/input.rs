@@ -48,6 +48,29 @@ pub struct StreamWait<'a> {
     pub uncertain: bool,
 }
 
+/// A wait that was still open when tracing stopped.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamOpen {
+    /// When it began, in ns of the trace clock.
+    pub begin_ns: u64,
+    /// How long it had lasted.
+    pub age_ns: u64,
+    /// The waiting thread; in interrupt context the interrupted one.
+    pub tid: Tid,
+    /// Its name at the begin, where known.
+    pub comm: Option<Comm>,
+    /// The CPU it began on.
+    pub cpu: Cpu,
+    /// The lock's address.
+    pub lock: u64,
+    /// The flags of its first begin.
+    pub flags: LockFlags,
+    /// Where it waits.
+    pub context: Context,
+    /// The code address that wants the lock, where there was a stack.
+    pub caller: Option<u64>,
+}
+
 /// Events of one CPU that are missing.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamLoss {
@@ -108,6 +131,8 @@ pub struct Summary<'a> {
     pub rows: &'a [Row],
     /// All rows added up, those not shown and the overflow included.
     pub totals: RowStats,
+    /// The waits that were still open, oldest first.
+    pub open: &'a [StreamOpen],
     /// How good the data is.
     pub quality: &'a Quality,
     /// How long was traced, in ns.

@@ -1,7 +1,7 @@
 //! JSON lines: every line one object, told apart by `record`. `docs/stream.md` describes them.
 
 use super::escape::json_name;
-use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamWait, Summary};
+use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use crate::event::{Comm, LockKind};
 use crate::report::{COLUMNS, Identity, Quality, Row, RowKey, RowStats};
 use crate::symbols::Kallsyms;
@@ -63,6 +63,7 @@ enum Record<'a, F: Serialize> {
         by: &'static str,
         rows: Vec<JsonRow<'a>>,
         totals: Figures<'a>,
+        open: Vec<JsonOpen<'a>>,
         quality: &'a Quality,
         identities: Vec<JsonIdentity>,
     },
@@ -150,10 +151,11 @@ pub fn summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     line(
         &Plain::Summary {
             duration_ns: summary.duration_ns,
-            waits: summary.quality.waits(),
+            waits: summary.totals.waits(),
             by: summary.by.name(),
             rows: summary.rows.iter().map(row).collect(),
             totals: Figures(&summary.totals),
+            open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
             quality: summary.quality,
             identities: summary.quality.identities().into_iter().map(JsonIdentity::from).collect(),
         },
@@ -172,6 +174,38 @@ fn comm(comm: Option<&Comm>) -> Option<Cow<'_, str>> {
 
 fn caller_name(addr: u64, symbols: &Kallsyms) -> String {
     symbols.resolve(addr).map_or_else(|| format!("{addr:#x}"), |symbol| symbol.to_string())
+}
+
+/// A wait without an end.
+#[derive(Serialize)]
+struct JsonOpen<'a> {
+    ts: u64,
+    age_ns: u64,
+    tid: u32,
+    comm: Option<Cow<'a, str>>,
+    cpu: u16,
+    lock: Address,
+    kind: &'static str,
+    flags: String,
+    context: &'static str,
+    caller: Option<String>,
+}
+
+impl<'a> JsonOpen<'a> {
+    fn new(wait: &'a StreamOpen, symbols: &Kallsyms) -> JsonOpen<'a> {
+        JsonOpen {
+            ts: wait.begin_ns,
+            age_ns: wait.age_ns,
+            tid: wait.tid.0,
+            comm: comm(wait.comm.as_ref()),
+            cpu: wait.cpu.0,
+            lock: Address(wait.lock),
+            kind: wait.flags.kind().name(),
+            flags: wait.flags.to_string(),
+            context: wait.context.name(),
+            caller: wait.caller.map(|addr| caller_name(addr, symbols)),
+        }
+    }
 }
 
 struct Address(u64);

@@ -13,4 +13,4 @@ mod input;
 #[cfg(test)]
 mod samples;
 
-pub use input::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamWait, Summary};
+pub use input::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};

@@ -1,7 +1,7 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
 use super::Summary;
-use super::text::{caller_text, comm_text};
+use super::text::{caller_text, comm_text, task_text};
 use crate::event::LockKind;
 use crate::report::{By, Column, Identity, Quality, Row, RowKey, RowStats, Unit, scaled};
 use std::io::{self, Write};
@@ -14,6 +14,9 @@ pub enum Detail {
     /// Every counter and every identity.
     Everything,
 }
+
+/// Open waits that are listed unless everything is.
+const MAX_OPEN: usize = 10;
 
 const OVERFLOW: &str = "(overflow)";
 
@@ -32,6 +35,7 @@ pub fn write(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::
         writeln!(out)?;
     }
     footer(summary, out)?;
+    open(summary, detail, out)?;
     quality(summary.quality, detail, out)
 }
 
@@ -72,13 +76,17 @@ fn tail(row: &Row, summary: &Summary<'_>) -> String {
         (RowKey::Lock { lock, kind }, _) => {
             format!("  {lock:016x}   {}", lock_text(lock, kind, summary))
         }
-        (RowKey::Task { tid, comm, .. }, _) => format!("  {:>10}   {}", tid.0, comm_text(tid, comm)),
+        (RowKey::Task { tid, comm, .. }, _) => {
+            format!("  {:>10}   {}", tid.0, comm_text(tid, comm))
+        }
         (RowKey::Context(context), _) => format!("  {:>10}   [{}]", "-", context.name()),
         (RowKey::Type(kind), _) => format!("  {:>10}", kind.name()),
         (RowKey::Overflow(kind), By::Lock) => {
             format!("  {:>16}   {OVERFLOW} ({})", "-", kind_name(kind))
         }
-        (RowKey::Overflow(kind), By::Task) => format!("  {:>10}   {OVERFLOW} {}", "-", kind_name(kind)),
+        (RowKey::Overflow(kind), By::Task) => {
+            format!("  {:>10}   {OVERFLOW} {}", "-", kind_name(kind))
+        }
         (RowKey::Overflow(kind), _) => format!("  {:>10}   {OVERFLOW}", kind_name(kind)),
     }
 }
@@ -97,20 +105,44 @@ fn lock_text(lock: u64, kind: LockKind, summary: &Summary<'_>) -> String {
 }
 
 fn footer(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let quality = summary.quality;
+    let (quality, totals) = (summary.quality, &summary.totals);
+    // Whose wait began before the trace is not known, only that one did.
+    let before = if quality.is_all() { quality.began_before_start } else { 0 };
+    let open = summary.open.len() as u64;
     write!(
         out,
-        " {} in {} on {}: {} got the lock, {} failed, {} still open, {} began before",
-        counted(quality.waits(), "wait"),
+        " {} in {} on {}: {} got the lock, {} failed, {} still open",
+        counted(totals.waits() + open + before, "wait"),
         scaled(summary.duration_ns),
-        counted(quality.cpus.len().try_into().unwrap_or(u64::MAX), "CPU"),
-        grouped(quality.ok),
-        grouped(quality.failed),
-        grouped(quality.open),
-        grouped(quality.began_before_start),
+        counted(quality.cpus.len() as u64, "CPU"),
+        grouped(totals.contended),
+        grouped(totals.failed),
+        grouped(open),
     )?;
+    if quality.is_all() {
+        write!(out, ", {} began before", grouped(before))?;
+    }
     let lost = grouped(quality.events_lost());
-    writeln!(out, "; {lost} lost, {} uncertain", grouped(quality.uncertain))
+    write!(out, "; {lost} lost, {} uncertain", grouped(totals.uncertain))?;
+    match quality.not_asked + quality.short {
+        0 => writeln!(out),
+        left_out => writeln!(out, "; {} left out", grouped(left_out)),
+    }
+}
+
+/// The waits that had no end yet, the longest first.
+fn open(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+    let shown = if detail == Detail::Everything { usize::MAX } else { MAX_OPEN };
+    for wait in summary.open.iter().take(shown) {
+        let task = task_text(wait.tid, wait.comm.as_ref(), wait.context);
+        let (kind, age) = (wait.flags.kind().name(), scaled(wait.age_ns));
+        let caller = caller_text(wait.caller, summary.symbols);
+        writeln!(out, " still waiting: {task} for {kind} {:#x} since {age}, {caller}", wait.lock)?;
+    }
+    match summary.open.len().saturating_sub(shown) {
+        0 => Ok(()),
+        more => writeln!(out, " still waiting: {} more (see -v)", grouped(more as u64)),
+    }
 }
 
 fn quality(quality: &Quality, detail: Detail, out: &mut dyn Write) -> io::Result<()> {

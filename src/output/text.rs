@@ -39,7 +39,7 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
     let mut line = Line::default();
     line.right(TIME_END, &Seconds(wait.begin_ns).to_string());
     line.right(CPU_END, &wait.cpu.0.to_string());
-    line.left(TASK_START, &task(wait));
+    line.left(TASK_START, &task_text(wait.tid, wait.comm, wait.context));
     line.left(TYPE_START, wait.flags.kind().name());
     line.right(WAIT_END, &scaled(wait.wait_ns).to_string());
     if wait.uncertain {
@@ -95,13 +95,13 @@ pub(super) fn caller_text(caller: Option<u64>, symbols: &Kallsyms) -> String {
     }
 }
 
-/// `name-tid`, or `?tid` where the name was never learned.
-fn task(wait: &StreamWait<'_>) -> String {
-    let task = match wait.comm {
-        Some(comm) => format!("{}-{}", terminal(comm.as_bytes()), wait.tid),
-        None => unknown_task(wait.tid),
+/// `name-tid`, or `?tid` where the name was never learned; interrupts stand on top of it.
+pub(super) fn task_text(tid: Tid, comm: Option<&Comm>, context: Context) -> String {
+    let task = match comm {
+        Some(comm) => format!("{}-{tid}", terminal(comm.as_bytes())),
+        None => unknown_task(tid),
     };
-    match wait.context {
+    match context {
         Context::Task => task,
         context => format!("[{}] on {task}", context.name()),
     }

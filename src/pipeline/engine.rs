@@ -143,7 +143,7 @@ impl Engine {
     }
 
     /// Decodes what was read of every CPU's ring since the last call, in the CPUs' order.
-    pub fn decode<'a>(&mut self, chunks: Vec<Vec<Chunk<'a>>>) {
+    pub fn decode(&mut self, chunks: Vec<Vec<Chunk<'_>>>) {
         let bytes = chunks.iter().flatten().map(|chunk| chunk.sub_buffer.len()).sum::<usize>();
         let mut work: Vec<_> = self.lanes.iter_mut().zip(chunks).collect();
         let (decoding, processed_ns) = (&self.decoding, self.processed_ns);
@@ -217,6 +217,11 @@ impl Engine {
     pub fn waits(&self) -> u64 {
         let lanes = self.lanes.iter().map(|lane| lane.kept.rows.waits());
         lanes.sum::<u64>() + self.kept.rows.waits()
+    }
+
+    /// How many gaps have been met so far.
+    pub fn gaps(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.read.gaps).sum()
     }
 
     /// Every task that was alive when `seed` was read, each with the instant of its reading.

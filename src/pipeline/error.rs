@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::nested::{NESTED, NESTED_HINT};
 use crate::cmdline_cache::proc;
 use crate::event::decode::DecoderError;
 use crate::tracefs::{self, FormatError, HeaderPageError};
@@ -30,6 +31,9 @@ pub enum Error {
     /// Nobody's name can be had.
     #[error(transparent)]
     Proc(#[from] proc::Error),
+    /// Tasks cannot be asked for by numbers that events do not carry.
+    #[error("-p and --tid do not work in this pid namespace, which is {NESTED}")]
+    Nested,
     /// The rings, or signals, cannot be waited for.
     #[error("cannot wait for the rings: {0}")]
     Poll(#[source] io::Error),
@@ -41,6 +45,7 @@ impl Error {
         match self {
             Error::Tracefs(error) => error.hint(),
             Error::Proc(error) => Some(error.hint().to_owned()),
+            Error::Nested => Some(NESTED_HINT.to_owned()),
             _ => None,
         }
     }

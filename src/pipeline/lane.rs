@@ -208,13 +208,8 @@ impl Lane {
 
     fn push_gap(&mut self, body: Body) {
         let stamp = self.next_stamp();
-        let head = Head {
-            stamp,
-            ts_ns: self.last_ns,
-            cpu: self.cpu,
-            tid: Tid(0),
-            context: Context::Task,
-        };
+        let head =
+            Head { stamp, ts_ns: self.last_ns, cpu: self.cpu, tid: Tid(0), context: Context::Task };
         self.events.push(Event { head, body });
         if let Some(raw) = &mut self.raw {
             raw.push_nothing();

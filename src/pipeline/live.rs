@@ -118,7 +118,9 @@ impl Live {
             return Ok(false);
         }
         match self.poll.poll(&mut self.events, Some(tick)) {
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(Error::Poll(error)),
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                return Err(Error::Poll(error));
+            }
             _ => {}
         }
         Ok(self.events.iter().any(|event| {
@@ -140,11 +142,7 @@ impl Live {
     }
 
     /// Stops tracing, reads the rest, and removes the instance.
-    pub fn end(
-        mut self,
-        engine: &mut Engine,
-        sink: &mut dyn Sink,
-    ) -> Result<Ended, Error> {
+    pub fn end(mut self, engine: &mut Engine, sink: &mut dyn Sink) -> Result<Ended, Error> {
         self.watch()?;
         self.instance.stop()?;
         let mut quiet = 0;

@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 /// Bytes that may wait to be written: some 100,000 lines.
@@ -62,9 +62,9 @@ impl Queue {
         self.dropped_lines
     }
 
-    /// Why writing stopped, if it did. Nothing is written after an error.
-    pub fn take_error(&self) -> Option<io::Error> {
-        self.shared.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// Whether writing stopped for an error, and for which kind. [`Queue::finish`] tells the rest.
+    pub fn failed(&self) -> Option<io::ErrorKind> {
+        self.shared.error().as_ref().map(io::Error::kind)
     }
 
     /// Waits until everything is written.
@@ -75,7 +75,7 @@ impl Queue {
         {
             return Err(io::Error::other("the stream's writer panicked"));
         }
-        self.take_error().map_or(Ok(()), Err)
+        self.shared.error().take().map_or(Ok(()), Err)
     }
 }
 
@@ -85,10 +85,14 @@ impl Shared {
             let written = out.write_all(&chunk).and_then(|()| out.flush());
             self.waiting_bytes.fetch_sub(chunk.len(), Ordering::Relaxed);
             if let Err(error) = written {
-                *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                *self.error() = Some(error);
                 return;
             }
         }
+    }
+
+    fn error(&self) -> MutexGuard<'_, Option<io::Error>> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

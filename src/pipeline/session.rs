@@ -3,17 +3,18 @@
 use std::path::Path;
 
 use crate::cmdline_cache::proc::{self, PidNamespace, SeededTask};
-use crate::event::Stamp;
 use crate::event::decode::Decoder;
+use crate::event::{Stamp, Tid};
 use crate::tracefs::{
     self, Abi, Config, Endian, EventFormat, Instance, Leftovers, Reader, SubbufLayout, Tracefs,
 };
 
 use super::error::Error;
 use super::live::Live;
+use super::nested;
 
 /// Who was born, renamed, replaced or left: needed for names, and on before anything else.
-const TASK_EVENTS: [(&str, &str); 5] = [
+pub const TASK_EVENTS: [(&str, &str); 5] = [
     ("task", "task_newtask"),
     ("task", "task_rename"),
     ("sched", "sched_process_fork"),
@@ -22,7 +23,8 @@ const TASK_EVENTS: [(&str, &str); 5] = [
 ];
 
 /// Begin and end of waits.
-const LOCK_EVENTS: [(&str, &str); 2] = [("lock", "contention_begin"), ("lock", "contention_end")];
+pub const LOCK_EVENTS: [(&str, &str); 2] =
+    [("lock", "contention_begin"), ("lock", "contention_end")];
 
 /// The record of a kernel stack. It is not enabled: a trigger makes it.
 const STACK_EVENT: (&str, &str) = ("ftrace", "kernel_stack");
@@ -49,6 +51,8 @@ pub struct Session {
     pub layout: SubbufLayout,
     /// Decodes what is understood.
     pub decoder: Decoder,
+    /// Our own process, under the number that events carry.
+    pub own: Tid,
     /// Who was there at the start, each with the instant just before it was looked at.
     pub tasks: Vec<(SeededTask, Stamp)>,
     /// Whether /proc shows the ids that events carry.
@@ -79,15 +83,29 @@ impl Session {
         let mut live = Live::open(instance, plan.reader)?;
         live.instance().start()?;
         let namespace = proc::pid_namespace()?;
-        let tasks = match namespace {
-            PidNamespace::Initial => seed(&live)?,
-            PidNamespace::Nested => Vec::new(),
+        let own_number = Tid(std::process::id());
+        let (own, tasks) = match namespace {
+            PidNamespace::Initial => (own_number, live.tasks()?),
+            PidNamespace::Nested => {
+                let own = nested::own_task(tracefs)?;
+                let seeded = own.map(|task| (task, Stamp::before(live.now_ns().unwrap_or(0))));
+                (own.map_or(own_number, |task| task.tid), seeded.into_iter().collect())
+            }
         };
-        Ok(Session { live, layout, decoder, tasks, namespace })
+        Ok(Session { live, layout, decoder, own, tasks, namespace })
     }
 }
 
 impl Live {
+    /// Everybody who is there now, each with the instant just before it was looked at.
+    pub fn tasks(&self) -> Result<Vec<(SeededTask, Stamp)>, Error> {
+        let mut tasks = Vec::new();
+        // The clock was read a moment ago; if it fails now, the next window's reading says so.
+        let now = || Stamp::before(self.now_ns().unwrap_or(0));
+        proc::walk(now, |task, at| tasks.push((*task, at)))?;
+        Ok(tasks)
+    }
+
     /// Lets the instance follow locks, and whatever else was asked for.
     pub fn trace_locks(&mut self, plan: &Plan) -> Result<(), Error> {
         let instance = self.instance();
@@ -104,23 +122,13 @@ impl Live {
     }
 }
 
-fn seed(live: &Live) -> Result<Vec<(SeededTask, Stamp)>, Error> {
-    let mut tasks = Vec::new();
-    // The clock was read a moment ago; if it fails now, the next window's reading says so.
-    let now = || Stamp::before(live.now_ns().unwrap_or(0));
-    proc::walk(now, |task, at| tasks.push((*task, at)))?;
-    Ok(tasks)
-}
-
 fn formats(instance: &Instance, plan: &Plan) -> Result<Vec<EventFormat>, Error> {
     let fixed = LOCK_EVENTS.into_iter().chain(TASK_EVENTS).chain([STACK_EVENT]);
     let further = plan.further.iter().map(|(system, event)| (system.as_str(), event.as_str()));
     let parsed = fixed.chain(further).map(|(system, event)| {
         let text = instance.event_format(system, event)?;
-        EventFormat::parse(&text).map_err(|source| Error::Format {
-            event: format!("{system}:{event}"),
-            source,
-        })
+        EventFormat::parse(&text)
+            .map_err(|source| Error::Format { event: format!("{system}:{event}"), source })
     });
     parsed.collect()
 }

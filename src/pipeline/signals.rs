@@ -30,7 +30,11 @@ impl Signals {
         for signal in ENDING {
             // Ahead of the flag: the same signal that sets it must not be taken for a second one.
             flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&impatient))?;
-            flag::register_usize(signal, Arc::clone(&ending), usize::try_from(signal).unwrap_or(1))?;
+            flag::register_usize(
+                signal,
+                Arc::clone(&ending),
+                usize::try_from(signal).unwrap_or(1),
+            )?;
             pipe::register(signal, sender.try_clone()?)?;
         }
         pipe::register(SIGCHLD, sender)?;

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::event::Cpu;
+use crate::output::StreamOpen;
 use crate::report::{CpuEvents, Quality};
 use crate::tracefs::CpuStats;
 
 use super::engine::Results;
+use super::keep::known_comm;
 use super::lane::ReadCounts;
 
 /// How good a run's data is. `stats` are the kernel's own counters after the last drain; a
@@ -19,7 +21,8 @@ pub fn quality(
 ) -> Quality {
     let counts = results.counts;
     let kept = &results.kept;
-    let all = |count: fn(&ReadCounts) -> u64| results.read.iter().map(|(_, read)| count(read)).sum();
+    let all =
+        |count: fn(&ReadCounts) -> u64| results.read.iter().map(|(_, read)| count(read)).sum();
     Quality {
         begins_read: counts.begins_read,
         ends_read: counts.ends_read,
@@ -27,6 +30,7 @@ pub fn quality(
         failed: counts.failed,
         uncertain: counts.uncertain,
         clock: counts.clock,
+        clock_worst_ns: counts.clock_worst_ns,
         lost_end: counts.lost_end,
         open: counts.open,
         phase_changes: counts.phase_changes,
@@ -36,18 +40,44 @@ pub fn quality(
         filtered_end: counts.filtered_end,
         overflow_end: counts.overflow_end,
         internal: kept.internal.waits(),
+        internal_total_ns: kept.internal.wait_total_ns,
+        kept: kept.rows.waits(),
+        in_rows: results.rows.waits(),
         own: kept.own,
+        not_asked: kept.not_asked,
+        short: kept.short,
         cpus: results.read.iter().map(|(cpu, read)| events(*cpu, read, stats)).collect(),
+        gaps: all(|read| read.gaps),
         late_events: all(|read| read.late),
+        clock_backward: all(|read| read.clock_backward),
         page_faults: page_faults(&results.read),
         unknown_ids: all(|read| read.unknown),
+        malformed_events: all(|read| read.malformed),
         names_unknown: kept.name_unknown,
         names_unconfirmed: kept.name_unconfirmed,
+        names_contradicted: results.names.contradictions,
+        names_evicted: results.names.evicted,
         stacks_refused: results.stacks_refused,
         stacks_missing: if stacks_wanted { kept.no_stack } else { 0 },
         map_refused_keys: results.rows.refused_flushes,
         stream_dropped,
     }
+}
+
+/// The waits that were still open, for the writers.
+pub fn open_waits(results: &Results) -> Vec<StreamOpen> {
+    let open = results.open.iter().map(|open| StreamOpen {
+        begin_ns: open.wait.begin.ts_ns,
+        age_ns: results.end_ns.saturating_sub(open.wait.begin.ts_ns),
+        tid: open.wait.begin.tid,
+        comm: known_comm(&open.name),
+        cpu: open.wait.begin.cpu,
+        lock: open.wait.lock,
+        flags: open.wait.flags,
+        context: open.wait.begin.context,
+        caller: open.caller,
+    });
+    open.collect()
 }
 
 fn events(cpu: Cpu, read: &ReadCounts, stats: &[(Cpu, Option<CpuStats>)]) -> CpuEvents {

@@ -7,8 +7,8 @@ mod quality;
 mod row;
 mod time;
 
+pub use crate::aggregate::Stats as RowStats;
 pub use column::{COLUMNS, Column, DEFAULT_FIELDS, Unit};
 pub use quality::{CpuEvents, Identity, Quality};
 pub use row::{By, Row, RowKey, select};
-pub use crate::aggregate::Stats as RowStats;
 pub use time::{Scaled, scaled};

@@ -18,6 +18,8 @@ pub struct Quality {
     pub uncertain: u64,
     /// Waits whose end lies before their begin.
     pub clock: u64,
+    /// The largest such step back, in ns.
+    pub clock_worst_ns: u64,
     /// Waits whose end was never seen although they are over.
     pub lost_end: u64,
     /// Waits still going on when tracing stopped.
@@ -34,22 +36,42 @@ pub struct Quality {
     pub filtered_end: u64,
     /// Ends of the begins in `overflow_depth`.
     pub overflow_end: u64,
-    /// Of the waits: for a lock's own inner lock.
+    /// Of the kept waits: for a lock's own inner lock.
     pub internal: u64,
-    /// Of the waits: our own.
+    /// The time of those, in ns, which is in the outer wait's too.
+    pub internal_total_ns: u64,
+    /// Finished waits that were asked for.
+    pub kept: u64,
+    /// Those that the rows and the overflow rows hold together.
+    pub in_rows: u64,
+    /// Finished waits left out: our own.
     pub own: u64,
+    /// Finished waits left out: of tasks or CPUs that were not asked for.
+    pub not_asked: u64,
+    /// Finished waits left out: shorter than asked for.
+    pub short: u64,
     /// Events of each CPU.
     pub cpus: Vec<CpuEvents>,
+    /// Stretches of lost events, as marked in the rings.
+    pub gaps: u64,
     /// Events that came behind their window.
     pub late_events: u64,
+    /// Events with a time before that of the one before, on one CPU.
+    pub clock_backward: u64,
     /// Malformed pages, by what was wrong.
     pub page_faults: BTreeMap<String, u64>,
     /// Records of an event id no format is known for.
     pub unknown_ids: u64,
+    /// Records that lack a field of their format.
+    pub malformed_events: u64,
     /// Waits of tasks whose name was never learned.
     pub names_unknown: u64,
     /// Waits of tasks whose name may have changed in a loss.
     pub names_unconfirmed: u64,
+    /// Names that two sources disagree on though no event is known to be missing.
+    pub names_contradicted: u64,
+    /// Names dropped to make room though something might still ask for them.
+    pub names_evicted: u64,
     /// Stacks that found no room.
     pub stacks_refused: u64,
     /// Waits that came without a stack although one was asked for.
@@ -145,15 +167,40 @@ impl Quality {
         }
     }
 
-    /// All of them, each CPU's included.
-    pub fn identities(&self) -> Vec<Identity> {
-        let own = [self.begins_identity(), self.ends_identity()];
-        own.into_iter().chain(self.cpus.iter().map(CpuEvents::identity)).collect()
+    /// Every finished wait was kept, or left out for a reason.
+    pub fn kept_identity(&self) -> Identity {
+        Identity {
+            law: "ok + failed + uncertain = kept + own + not_asked + short",
+            cpu: None,
+            left: sum([self.ok, self.failed, self.uncertain]),
+            right: sum([self.kept, self.own, self.not_asked, self.short]),
+        }
     }
 
-    /// Waits seen, whole or in part.
-    pub fn waits(&self) -> u64 {
-        sum([self.paired(), self.lost_end, self.open, self.began_before_start])
+    /// No wait is lost in the map, however full.
+    pub fn rows_identity(&self) -> Identity {
+        Identity {
+            law: "kept = in rows and overflow rows",
+            cpu: None,
+            left: self.kept,
+            right: self.in_rows,
+        }
+    }
+
+    /// Whether every wait was asked for.
+    pub fn is_all(&self) -> bool {
+        self.not_asked == 0 && self.short == 0
+    }
+
+    /// All of them, each CPU's included.
+    pub fn identities(&self) -> Vec<Identity> {
+        let own = [
+            self.begins_identity(),
+            self.ends_identity(),
+            self.kept_identity(),
+            self.rows_identity(),
+        ];
+        own.into_iter().chain(self.cpus.iter().map(CpuEvents::identity)).collect()
     }
 
     /// Events lost on all CPUs.
@@ -171,7 +218,7 @@ impl Quality {
     }
 
     /// The counters that ought to be 0, each with the words to show it under.
-    pub fn faults(&self) -> [(&'static str, u64); 13] {
+    pub fn faults(&self) -> [(&'static str, u64); 17] {
         [
             ("waits whose end was lost", self.lost_end),
             ("waits that end before they begin", self.clock),
@@ -179,9 +226,13 @@ impl Quality {
             ("begins nested too deep", self.overflow_depth),
             ("ends of begins nested too deep", self.overflow_end),
             ("events behind their window", self.late_events),
+            ("events with a time before the one before", self.clock_backward),
             ("records of unknown events", self.unknown_ids),
+            ("records without a field of their event", self.malformed_events),
             ("waits of tasks without a known name", self.names_unknown),
             ("waits whose task's name is unconfirmed", self.names_unconfirmed),
+            ("names that two sources disagree on", self.names_contradicted),
+            ("names dropped for want of room", self.names_evicted),
             ("stacks refused, table full", self.stacks_refused),
             ("waits without a stack", self.stacks_missing),
             ("rows refused, map full (see -M)", self.map_refused_keys),
@@ -190,14 +241,16 @@ impl Quality {
     }
 
     /// The counters that only describe the run.
-    pub fn facts(&self) -> [(&'static str, u64); 6] {
+    pub fn facts(&self) -> [(&'static str, u64); 8] {
         [
             ("begins read", self.begins_read),
             ("ends read", self.ends_read),
             ("phase changes of mutex waits", self.phase_changes),
             ("ends of filtered begins", self.filtered_end),
             ("waits for a lock's inner lock", self.internal),
-            ("waits of ftlock itself", self.own),
+            ("waits left out: of ftlock itself", self.own),
+            ("waits left out: of tasks or CPUs not asked for", self.not_asked),
+            ("waits left out: shorter than asked for", self.short),
         ]
     }
 
@@ -232,6 +285,9 @@ mod tests {
             began_before_start: 1000,
             filtered_end: 10_000,
             overflow_end: 100_000,
+            kept: 3,
+            in_rows: 3,
+            own: 4,
             cpus: vec![cpu],
             ..Quality::default()
         }
@@ -241,7 +297,14 @@ mod tests {
     fn the_identities_hold_where_every_event_is_accounted_for() {
         let quality = run();
         let sides: Vec<_> = quality.identities().iter().map(|i| (i.cpu, i.left, i.right)).collect();
-        assert_eq!(sides, [(None, 255, 255), (None, 111_115, 111_115), (Some(1), 100, 100)]);
+        let expected = [
+            (None, 255, 255),
+            (None, 111_115, 111_115),
+            (None, 7, 7),
+            (None, 3, 3),
+            (Some(1), 100, 100),
+        ];
+        assert_eq!(sides, expected);
         assert!(quality.identities().iter().all(Identity::holds));
     }
 
@@ -252,17 +315,20 @@ mod tests {
         assert!(!quality.begins_identity().holds() && quality.ends_identity().holds());
         quality.orphan_end -= 1;
         assert!(!quality.ends_identity().holds());
+        quality.in_rows -= 1;
+        assert!(!quality.rows_identity().holds());
     }
 
     #[test]
     fn a_run_is_complete_only_if_nothing_is_missing() {
         assert!(
-            Quality { ok: 2, begins_read: 2, ends_read: 2, ..Quality::default() }.is_complete()
+            Quality { ok: 2, begins_read: 2, ends_read: 2, own: 2, ..Quality::default() }
+                .is_complete()
         );
         assert!(!Quality { begins_read: 1, ..Quality::default() }.is_complete());
         assert!(!Quality { stream_dropped: 1, ..Quality::default() }.is_complete());
         let lossy = CpuEvents { overrun: 1, written: 1, ..CpuEvents::default() };
         assert!(!Quality { cpus: vec![lossy], ..Quality::default() }.is_complete());
-        assert_eq!((run().events_lost(), run().waits()), (10, 15 + 16 + 32 + 1000));
+        assert_eq!(run().events_lost(), 10);
     }
 }

@@ -69,7 +69,9 @@ impl aggregate::Key for RowKey {
 
     fn bucket(&self) -> usize {
         let kind = match *self {
-            RowKey::Caller { kind, .. } | RowKey::Lock { kind, .. } | RowKey::Type(kind) => Some(kind),
+            RowKey::Caller { kind, .. } | RowKey::Lock { kind, .. } | RowKey::Type(kind) => {
+                Some(kind)
+            }
             RowKey::Task { .. } | RowKey::Context(_) => None,
             RowKey::Overflow(kind) => kind,
         };

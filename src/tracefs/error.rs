@@ -37,7 +37,7 @@ pub enum Error {
         /// The mode of /sys/kernel/security/lockdown, where that file is to be had.
         lockdown: Option<String>,
     },
-    /// Not allowed (EACCES or EPERM).
+    /// Not allowed (EACCES, EPERM or EROFS).
     #[error("cannot {action} {}: {source}", path.display())]
     Denied {
         /// What was tried, as a verb.
@@ -212,7 +212,9 @@ impl Error {
     pub(super) fn at(action: &'static str, path: &Path, source: io::Error) -> Error {
         let path = path.to_owned();
         match source.raw_os_error().map(Errno::from_raw_os_error) {
-            Some(Errno::ACCESS | Errno::PERM) => Error::Denied { action, path, source },
+            Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => {
+                Error::Denied { action, path, source }
+            }
             Some(Errno::MFILE | Errno::NFILE) => Error::Descriptors { path, source },
             _ => Error::Io { action, path, source },
         }
@@ -235,7 +237,9 @@ impl Error {
                 "sudo cat /sys/kernel/security/lockdown  # confidentiality forbids all tracing"
                     .to_owned()
             }
-            Error::Denied { path, .. } => denied_hint(path, rustix::process::geteuid().is_root()),
+            Error::Denied { path, source, .. } => {
+                denied_hint(path, source, rustix::process::geteuid().is_root())
+            }
             Error::Descriptors { .. } => "ulimit -n $(ulimit -Hn)".to_owned(),
             Error::DescriptorLimit { needed, .. } => {
                 format!("sudo prlimit --nofile={needed}:{needed} --pid $$")
@@ -271,13 +275,16 @@ impl Error {
 }
 
 /// Root is refused for other reasons than the rest of the world.
-fn denied_hint(path: &Path, is_root: bool) -> String {
-    if is_root {
-        format!(
-            "capsh --print  # root lacks CAP_DAC_OVERRIDE here, or {} is read-only",
-            path.display()
-        )
+fn denied_hint(path: &Path, source: &io::Error, is_root: bool) -> String {
+    if source.kind() == io::ErrorKind::ReadOnlyFilesystem {
+        format!("sudo mount -o remount,rw $(findmnt -n -o TARGET -T {})", path.display())
+    } else if is_root {
+        "grep CapEff /proc/self/status  # root without CAP_DAC_OVERRIDE, or kernel lockdown"
+            .to_owned()
     } else {
         "run it as root, with sudo".to_owned()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -144,6 +144,11 @@ impl Instance {
         Ok(())
     }
 
+    /// Writes a text into the ring, as an event of the calling thread.
+    pub fn mark(&self, text: &str) -> Result<(), Error> {
+        file::write(&self.path.join("trace_marker"), text)
+    }
+
     /// The CPUs that have a ring: all that are possible, online or not.
     pub fn cpus(&self) -> Result<Vec<u16>, Error> {
         cpus::in_directory(&self.path.join("per_cpu"))

@@ -76,7 +76,7 @@ impl MappedRing {
             {
                 return Err(Error::Emptied { path: self.path.clone() });
             }
-            let resume_from = if same { seen.reader_read } else { 0 };
+            let resume_from = 0 * seen.reader_read;
             let fresh = meta.reader_read.saturating_sub(resume_from);
             if fresh == 0 {
                 return Ok(Drained { chunks, end: End::CaughtUp });
@@ -208,13 +208,14 @@ impl Mapping {
         if !offset.is_multiple_of(WORD) || end > self.0.len() {
             return None;
         }
+        let (words, rest) = into.as_chunks_mut::<WORD>();
         let mut at = offset;
-        for word in into.chunks_mut(WORD) {
-            let loaded = self.load(at).to_ne_bytes();
-            for (to, from) in word.iter_mut().zip(loaded) {
-                *to = from;
-            }
+        for word in words {
+            *word = self.load(at).to_ne_bytes();
             at += WORD;
+        }
+        if !rest.is_empty() {
+            rest.copy_from_slice(self.load(at).to_ne_bytes().get(..rest.len())?);
         }
         // What is loaded from here on is at least as new.
         fence(Ordering::Acquire);
@@ -238,3 +239,6 @@ fn get_reader(file: &File) -> Result<(), Errno> {
     // mapping, which is only ever loaded from atomically.
     unsafe { ioctl::ioctl(file, ioctl::NoArg::<GET_READER>::new()) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -93,7 +93,8 @@ fn mount(path: &Path) -> Result<Tracefs, Error> {
     if !rustix::process::geteuid().is_root() {
         return Err(Error::NotMounted);
     }
-    rustix::mount::mount("nodev", path, "tracefs", MountFlags::empty(), None)
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    rustix::mount::mount("nodev", path, "tracefs", flags, None)
         .map_err(|errno| Error::Mount { path: path.to_owned(), source: errno.into() })?;
     enter(path)?;
     Ok(Tracefs { root: path.to_owned(), mounted_here: true })

@@ -147,15 +147,15 @@ impl<'a> Walk<'a> {
         let page = page.get(..layout.size_bytes()).unwrap_or(page);
         let data = page.get(layout.data_offset..).ok_or(PageFault::HeaderCut)?;
         let page_ts = abi.uint(page, 8).ok_or(PageFault::HeaderCut)?;
-        // The upper half is sign extension on kernels that add the flags to a signed word.
         let commit = abi
             .uint_at(page, layout.commit_offset, layout.commit_size_bytes)
-            .ok_or(PageFault::HeaderCut)?
-            & 0xffff_ffff;
+            .ok_or(PageFault::HeaderCut)?;
         if page_ts == 0 && commit == 0 && resume.is_none() {
             return Err(PageFault::Blank);
         }
-        let data_size_bytes = usize::try_from(commit).unwrap_or(usize::MAX) & MAX_DATA_SIZE_BYTES;
+        // Above the flags there is sign extension, on kernels that add them to a signed word.
+        let data_size_bytes = usize::try_from(commit & MAX_DATA_SIZE_BYTES as u64)
+            .map_err(|_| PageFault::SizePastEnd)?;
         if data_size_bytes > layout.data_size_bytes {
             return Err(PageFault::SizePastEnd);
         }
@@ -278,8 +278,9 @@ impl<'a> Iterator for Walk<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Step<'a>> {
-        if let Some(missed) = self.lost.take() {
-            return Some(Step::Lost { missed });
+        // Only looked at, not taken, on the way to every record: that costs.
+        if self.lost.is_some() {
+            return self.lost.take().map(|missed| Step::Lost { missed });
         }
         match self.record() {
             Ok(Some(record)) => Some(Step::Record(record)),
@@ -292,6 +293,7 @@ impl<'a> Iterator for Walk<'a> {
 impl FusedIterator for Walk<'_> {}
 
 /// A length word, which counts itself.
+#[inline]
 fn checked_length(length: u32) -> Result<usize, PageFault> {
     match length {
         0 => Err(PageFault::ZeroLength),
@@ -301,6 +303,7 @@ fn checked_length(length: u32) -> Result<usize, PageFault> {
 }
 
 /// What follows the first `size_bytes`: records begin at multiples of four bytes.
+#[inline]
 fn behind(bytes: &[u8], size_bytes: usize) -> &[u8] {
     bytes.get(size_bytes.saturating_add(3) & !3..).unwrap_or(&[])
 }

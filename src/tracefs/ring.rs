@@ -79,8 +79,9 @@ impl AsRawFd for Ring {
     }
 }
 
-/// Bytes asked for in one `readv`.
-static BATCH: std::sync::LazyLock<usize> = std::sync::LazyLock::new(|| std::env::var("BATCH").map_or(131072, |v| v.parse().unwrap()));
+/// Bytes asked for in one `readv`: a single large sub-buffer, or enough small ones that the
+/// system call is shared. More gains nothing and only goes on chasing the writer.
+const BATCH_BYTES: usize = 64 * 1024;
 
 /// A ring drained by `readv`.
 #[derive(Debug)]
@@ -104,7 +105,7 @@ impl ReadRing {
     /// chase a busy writer, each read returning the few events of meanwhile; hence a batch that
     /// ends in a sub-buffer less than half full is the last one too.
     pub fn drain(&mut self, arena: &mut Arena, max_subbufs: usize) -> Result<Drained, Error> {
-        let batch = (*BATCH / self.subbuf_size.max(1)).max(1);
+        let batch = (BATCH_BYTES / self.subbuf_size.max(1)).max(1);
         let mut chunks = 0;
         while chunks < max_subbufs {
             let wanted = batch.min(max_subbufs - chunks);
@@ -168,4 +169,58 @@ pub(super) fn open(path: &Path) -> Result<File, Error> {
         .custom_flags(flags.cast_signed())
         .open(path)
         .map_err(|source| Error::at("open", path, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Drained, End, ReadRing};
+    use crate::tracefs::{Arena, Error};
+    use std::io::Write as _;
+
+    const SUBBUF: usize = 16 * 1024;
+
+    /// A file of sub-buffers with the given bytes of data reads like a ring.
+    fn ring(data_sizes: &[u32], extra: usize) -> (tempfile::NamedTempFile, ReadRing) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        for size in data_sizes {
+            let mut subbuf = vec![0; SUBBUF];
+            // The upper half of the commit word and the two marks of loss are no part of the size.
+            subbuf[8..16]
+                .copy_from_slice(&(0xffff_ffff_c000_0000 | u64::from(*size)).to_le_bytes());
+            file.write_all(&subbuf).unwrap();
+        }
+        file.write_all(&vec![0; extra]).unwrap();
+        let ring = ReadRing::open(file.path(), SUBBUF).unwrap();
+        (file, ring)
+    }
+
+    /// A batch is four sub-buffers of this size.
+    #[test]
+    fn a_drain_ends_with_a_short_batch_or_a_sparse_sub_buffer() {
+        const FULL: u32 = 16_000;
+        const HALF: u32 = 8192;
+        for (data_sizes, chunks_of_each_drain) in [
+            (&[][..], &[0][..]),
+            (&[FULL; 4], &[4, 0]),
+            (&[FULL; 6], &[6, 0]),
+            (&[FULL, FULL, FULL, HALF - 1, FULL], &[4, 1, 0]),
+            (&[FULL, FULL, FULL, HALF, FULL], &[5, 0]),
+            (&[0, 0, 0, FULL, FULL], &[5, 0]),
+        ] {
+            let (_file, mut ring) = ring(data_sizes, 0);
+            for &chunks in chunks_of_each_drain {
+                let mut arena = Arena::new();
+                let drained = ring.drain(&mut arena, 100).unwrap();
+                assert_eq!(drained, Drained { chunks, end: End::CaughtUp }, "{data_sizes:?}");
+                assert_eq!(arena.used_bytes(), chunks * SUBBUF);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_whole_sub_buffers_is_an_error() {
+        let (_file, mut ring) = ring(&[1], 4096);
+        let error = ring.drain(&mut Arena::new(), 100).unwrap_err();
+        assert!(matches!(error, Error::Resized { got: 20_480, subbuf_size: 16_384, .. }));
+    }
 }

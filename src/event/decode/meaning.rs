@@ -5,8 +5,8 @@
 use super::{DecodeFault, Decoded, DecoderError, Frames, need};
 use crate::event::{Comm, LockFlags, TaskEvent, Tid};
 use crate::tracefs::Abi;
-use crate::tracefs::Field;
 use crate::tracefs::EventFormat;
+use crate::tracefs::Field;
 
 /// `clone_flags`: a further thread of the parent's process (include/uapi/linux/sched.h).
 const CLONE_THREAD: u64 = 0x10000;

@@ -2,8 +2,8 @@
 
 use super::{DecodeFault, Decoded, Decoder, DecoderError, RawHead};
 use crate::event::{Comm, LockFlags, TaskEvent, Tid};
-use crate::tracefs::abi::{Abi, Endian};
-use crate::tracefs::format::EventFormat;
+use crate::tracefs::EventFormat;
+use crate::tracefs::{Abi, Endian};
 
 const ABI: Abi = Abi { endian: Endian::Little, long_size_bytes: 8 };
 const ABI_32: Abi = Abi { endian: Endian::Big, long_size_bytes: 4 };
@@ -114,8 +114,8 @@ fn a_stack_has_as_many_frames_as_it_says_and_the_record_holds() {
     assert_eq!(frames(2, &nine), [1, 2]);
     assert_eq!(frames(9, &nine), nine, "the format's eight is no limit");
     assert_eq!(frames(i32::MAX, &nine), nine);
-    assert_eq!(frames(0, &nine), []);
-    assert_eq!(frames(-1, &nine), []);
+    assert!(frames(0, &nine).is_empty());
+    assert!(frames(-1, &nine).is_empty());
     assert_eq!(frames(3, &[1, u64::MAX, 3]), [1]);
     assert_eq!(frames(3, &[1, 0x7fff_ffff, 3]), [1, 0x7fff_ffff, 3]);
 }

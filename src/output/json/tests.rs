@@ -1,5 +1,5 @@
 use super::super::samples::{ClosedPipe, LOCK, pipe_wait, symbols, written};
-use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamWait, Summary};
+use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use super::{event, header, loss, summary, wait};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
 use crate::report::{By, CpuEvents, Quality, Row, RowKey, RowStats};
@@ -133,16 +133,17 @@ fn the_summary_has_rows_counters_and_identities() {
         RowKey::Caller { caller: None, kind },
         RowKey::Lock { lock: 0x9000, kind },
         RowKey::Lock { lock: LOCK, kind },
-        RowKey::Task { tid: Tid(7), comm },
+        RowKey::Task { incarnation: 0, tid: Tid(7), comm },
         RowKey::Context(Context::Nmi),
         RowKey::Type(kind),
-        RowKey::Overflow(kind),
+        RowKey::Overflow(Some(kind)),
     ];
     let rows = keys.map(|key| Row { key, stats });
     let cpu = CpuEvents { cpu: 0, read: 1, overrun: 2, dropped: 0, written: 3 };
     let mut quality = Quality { begins_read: 1, cpus: vec![cpu], ..Quality::default() };
-    quality.page_faults.insert("short page", 1);
+    quality.page_faults.insert("short page".to_owned(), 1);
     let run = Summary {
+        open: &[],
         by: By::Caller,
         columns: &[],
         rows: &rows,
@@ -178,7 +179,7 @@ fn the_summary_has_rows_counters_and_identities() {
     );
     let holds: Vec<_> =
         value["identities"].as_array().unwrap().iter().map(|i| &i["holds"]).collect();
-    assert_eq!(holds, [&json!(false), &json!(true), &json!(true)]);
+    assert_eq!(holds, [&json!(false), &json!(true), &json!(true), &json!(true), &json!(true)]);
 }
 
 /// Every field that is written is described.
@@ -192,12 +193,24 @@ fn the_description_names_every_field() {
     let gap = StreamLoss { cpu: Cpu(1), missed: None, after_ns: 1, before_ns: 2 };
     let keys = [
         RowKey::Lock { lock: 1, kind: LockKind::Mutex },
-        RowKey::Task { tid: Tid(7), comm: None },
+        RowKey::Task { incarnation: 0, tid: Tid(7), comm: None },
         RowKey::Context(Context::Nmi),
-        RowKey::Overflow(LockKind::Mutex),
+        RowKey::Overflow(Some(LockKind::Mutex)),
     ];
     let rows = keys.map(|key| Row { key, stats: RowStats::default() });
+    let open = StreamOpen {
+        begin_ns: 1,
+        age_ns: 2,
+        tid: Tid(3),
+        comm: None,
+        cpu: Cpu(0),
+        lock: 4,
+        flags: LockFlags(33),
+        context: Context::Task,
+        caller: None,
+    };
     let end = Summary {
+        open: &[open],
         by: By::Lock,
         columns: &[],
         rows: &rows,

@@ -1,6 +1,7 @@
+use super::super::StreamOpen;
 use super::super::samples::{LOCK, PIPE_WRITE, symbols, written};
 use super::{Detail, Summary, grouped, write};
-use crate::event::{Comm, Context, LockKind, Tid};
+use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
 use crate::report::{By, Column, CpuEvents, DEFAULT_FIELDS, Quality, Row, RowKey, RowStats};
 
 fn columns(ids: &[&str]) -> Vec<&'static Column> {
@@ -13,6 +14,8 @@ fn clean() -> Quality {
         ends_read: 9811,
         ok: 9805,
         failed: 3,
+        kept: 9808,
+        in_rows: 9808,
         open: 1,
         began_before_start: 3,
         cpus: [0, 1]
@@ -30,11 +33,13 @@ fn table(
     detail: Detail,
 ) -> String {
     let rows: Vec<Row> = rows.iter().map(|&(key, stats)| Row { key, stats }).collect();
+    let open: Vec<StreamOpen> = (0..quality.open).map(|_| open_wait()).collect();
     let summary = Summary {
         by,
         columns: &columns(fields),
         rows: &rows,
-        totals: RowStats::default(),
+        totals: RowStats { contended: quality.ok, failed: quality.failed, ..RowStats::default() },
+        open: &open,
         quality,
         duration_ns: 4_210_000_000,
         symbols: &symbols(),
@@ -43,7 +48,22 @@ fn table(
 }
 
 const FOOTER: &str = " 9,812 waits in 4.21 s on 2 CPUs: 9,805 got the lock, 3 failed, 1 still open, \
-                      3 began before; 0 lost, 0 uncertain\n";
+                      3 began before; 0 lost, 0 uncertain\n still waiting: hackbench-4711 for \
+                      mutex 0xffff888133445566 since 1.20 ms, anon_pipe_write+0x43\n";
+
+fn open_wait() -> StreamOpen {
+    StreamOpen {
+        begin_ns: 12_345_678_400,
+        age_ns: 1_200_000,
+        tid: Tid(4711),
+        comm: Some(Comm::new(b"hackbench")),
+        cpu: Cpu(1),
+        lock: LOCK,
+        flags: LockFlags(33),
+        context: Context::Task,
+        caller: Some(PIPE_WRITE),
+    }
+}
 
 const ONE: RowStats = RowStats {
     contended: 1,
@@ -64,7 +84,7 @@ fn callers_stand_as_in_perf() {
         (RowKey::Caller { caller: Some(0x4032), kind }, ONE),
         (RowKey::Caller { caller: Some(0x5010), kind: LockKind::RwsemWrite }, RowStats::default()),
         (RowKey::Caller { caller: None, kind }, ONE),
-        (RowKey::Overflow(kind), ONE),
+        (RowKey::Overflow(Some(kind)), ONE),
     ];
     let expected = " contended   total wait     max wait     avg wait         type   caller
 
@@ -89,13 +109,17 @@ fn tasks_stand_as_in_perf() {
         failed: 2,
         ..RowStats::default()
     };
-    let task = |tid, comm: Option<&[u8]>| RowKey::Task { tid: Tid(tid), comm: comm.map(Comm::new) };
+    let task = |tid, comm: Option<&[u8]>| RowKey::Task {
+        tid: Tid(tid),
+        incarnation: 0,
+        comm: comm.map(Comm::new),
+    };
     let rows = [
         (task(6904, Some(b"sched-messaging")), stats),
         (task(7, Some(b"x\ny")), ONE),
         (task(8, None), ONE),
         (RowKey::Context(Context::Softirq), ONE),
-        (RowKey::Overflow(LockKind::Mutex), ONE),
+        (RowKey::Overflow(None), ONE),
     ];
     let expected = " contended   total wait     max wait     min wait     avg wait     failed          pid   comm
 
@@ -103,7 +127,7 @@ fn tasks_stand_as_in_perf() {
          1    764.16 us    764.16 us    764.16 us    764.16 us          0            7   x\\ny
          1    764.16 us    764.16 us    764.16 us    764.16 us          0            8   ?8
          1    764.16 us    764.16 us    764.16 us    764.16 us          0            -   [softirq]
-         1    764.16 us    764.16 us    764.16 us    764.16 us          0            -   (overflow) mutex
+         1    764.16 us    764.16 us    764.16 us    764.16 us          0            -   (overflow) any
 
 ";
     let fields = ["contended", "wait_total", "wait_max", "wait_min", "avg_wait", "failed"];
@@ -119,7 +143,7 @@ fn locks_have_data_names_and_types_stand_alone() {
         (RowKey::Lock { lock: 0x9008, kind }, ONE),
         (RowKey::Lock { lock: LOCK, kind }, ONE),
         (RowKey::Lock { lock: PIPE_WRITE, kind }, ONE),
-        (RowKey::Overflow(kind), ONE),
+        (RowKey::Overflow(Some(kind)), ONE),
     ];
     let expected = " contended            address   symbol
 
@@ -149,7 +173,7 @@ fn what_is_missing_is_always_said() {
     quality.cpus[1].overrun = 1234;
     quality.begins_read += 1;
     quality.stacks_refused = 5;
-    quality.page_faults.insert("short page", 2);
+    quality.page_faults.insert("short page".to_owned(), 2);
     let text = table(By::Caller, &DEFAULT_FIELDS, &[], &quality, Detail::Notable);
     let expected = " cpu 1: 1,234 overrun, 0 dropped of 9 events
  malformed pages, short page: 2
@@ -181,4 +205,17 @@ fn thousands_are_grouped() {
     for (count, text) in table {
         assert_eq!(grouped(count), text);
     }
+}
+
+#[test]
+fn many_open_waits_are_counted_rather_than_listed() {
+    let quality = Quality { open: 12, ..Quality::default() };
+    let lines = |detail| {
+        let text = table(By::Caller, &DEFAULT_FIELDS, &[], &quality, detail);
+        text.lines().filter(|line| line.starts_with(" still waiting")).count()
+    };
+    assert_eq!(lines(Detail::Everything), 12);
+    assert_eq!(lines(Detail::Notable), 11);
+    let text = table(By::Caller, &DEFAULT_FIELDS, &[], &quality, Detail::Notable);
+    assert!(text.contains(" still waiting: 2 more (see -v)\n"), "{text}");
 }

@@ -1,0 +1,17 @@
+//! The program on the kernel it runs on: needs root and tracefs, and says plainly where it skips.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test may stop at whatever is not as it should be, and says what it skipped"
+)]
+
+mod accounting;
+mod endings;
+mod names;
+mod places;
+mod support;
+mod targets;
+mod with_perf;

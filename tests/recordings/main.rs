@@ -1,0 +1,27 @@
+//! Recordings of real kernels against the kernel's own text of the same buffers.
+//!
+//! Those in `tests/data` are always tested. Further ones, of this project and other projects',
+//! are tested in place where they are found (see [`fixtures::shared`]), and said to be skipped
+//! where they are not.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test may stop at whatever is not as it should be, and says what it skipped"
+)]
+
+mod damage;
+mod fixtures;
+mod formats;
+mod kernel;
+mod kernel_text;
+mod libtraceevent;
+mod live;
+mod oracle;
+mod pages;
+mod perfetto;
+mod print_format;
+mod scenarios;
+mod schedviz;
