@@ -52,10 +52,31 @@ pub(super) fn tell(error: &anyhow::Error) -> u8 {
 }
 
 fn hint(error: &anyhow::Error) -> Option<String> {
+    let denied = match error.downcast_ref::<pipeline::Error>() {
+        Some(pipeline::Error::Tracefs(error)) => Some(error),
+        _ => error.downcast_ref::<tracefs::Error>(),
+    };
+    let is_denied = matches!(denied, Some(tracefs::Error::Denied { .. }));
+    if is_denied && !rustix::process::geteuid().is_root() {
+        return Some(format!("sudo {}", command_line()));
+    }
     if let Some(error) = error.downcast_ref::<pipeline::Error>() {
         return error.hint();
     }
     error.downcast_ref::<tracefs::Error>().and_then(tracefs::Error::hint)
+}
+
+/// What was typed, ready to be typed again.
+fn command_line() -> String {
+    let words = std::env::args_os().map(|word| {
+        let word = word.to_string_lossy().into_owned();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word,
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn status(error: &anyhow::Error) -> u8 {

@@ -161,10 +161,13 @@ impl Life {
     }
 
     /// The last rename before an instant and the exit before it, if the task had left by then:
-    /// so it was another task that was renamed under its id.
+    /// so it was another task that was renamed under its id. Of a task of which nothing older is
+    /// known the exit may have gone unnoticed.
     pub(super) fn taken_over_before(&self, at: Stamp) -> Option<(Mark, Stamp)> {
-        let rename = self.marks.iter().rfind(|m| m.at < at && m.kind == Kind::Renamed)?;
-        Some((*rename, self.exited.filter(|&exited| exited < rename.at)?))
+        let place = self.marks.iter().rposition(|m| m.at < at && m.kind == Kind::Renamed)?;
+        let rename = self.marks.get(place)?;
+        let unnoticed = (place == 0 && self.born.is_none()).then_some(Stamp::MIN);
+        Some((*rename, self.exited.filter(|&exited| exited < rename.at).or(unnoticed)?))
     }
 
     /// The name at an instant, from the mark before it or the one behind it, whichever no loss

@@ -76,7 +76,7 @@ impl MappedRing {
             {
                 return Err(Error::Emptied { path: self.path.clone() });
             }
-            let resume_from = 0 * seen.reader_read;
+            let resume_from = if same { seen.reader_read } else { 0 };
             let fresh = meta.reader_read.saturating_sub(resume_from);
             if fresh == 0 {
                 return Ok(Drained { chunks, end: End::CaughtUp });

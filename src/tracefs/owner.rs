@@ -49,9 +49,11 @@ impl Owner {
     }
 }
 
-/// A running process's start time; `None` where there is no such process.
+/// A running process's start time; `None` where there is no such process. One that has ended
+/// runs no more, even if its parent has not asked for its status yet.
 pub(super) fn start_time_ticks_of(pid: i32) -> Option<u64> {
-    Some(Process::new(pid).ok()?.stat().ok()?.starttime)
+    let stat = Process::new(pid).ok()?.stat().ok()?;
+    (!matches!(stat.state, 'Z' | 'X' | 'x')).then_some(stat.starttime)
 }
 
 #[cfg(test)]

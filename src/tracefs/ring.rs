@@ -110,9 +110,9 @@ impl ReadRing {
         while chunks < max_subbufs {
             let wanted = batch.min(max_subbufs - chunks);
             let got = match self.read_batch(arena, wanted) {
-                // After any fork or dup and close, an empty ring gives 0 rather than EAGAIN (6.9).
-                Ok(0) | Err(Errno::AGAIN) => return Ok(Drained { chunks, end: End::CaughtUp }),
                 Ok(got) => got,
+                // After any fork, or dup and close, an empty ring gives 0 bytes instead (6.9).
+                Err(Errno::AGAIN) => return Ok(Drained { chunks, end: End::CaughtUp }),
                 Err(Errno::INTR | Errno::NOMEM | Errno::BUSY) => {
                     return Ok(Drained { chunks, end: End::Busy });
                 }

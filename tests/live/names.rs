@@ -63,7 +63,7 @@ fn every_wait_bears_the_name_its_task_had_when_it_began() {
 fn every_event_bears_the_name_its_task_had() {
     let Some(_alone) = live() else { return };
     let arguments = ["--raw", "-e", "sched:sched_switch", "--no-stack"];
-    let Some((records, truth)) = beside_truth(&arguments, "600") else { return };
+    let Some((records, truth)) = beside_truth(&arguments, "2000") else { return };
     let right = right(&records, "event", &truth);
     assert!(right >= 2000, "only {right} events met the truth");
     // The kernel's own names, in the very same events.

@@ -39,7 +39,7 @@ fn bad_places_are_told_from_each_other() {
             "not root",
             "exec setpriv --reuid 65534 --regid 65534 --clear-groups $FTLOCK record -- true",
             3,
-            "hint: sudo",
+            "hint: sudo /tmp/ftlock-places record -- true",
         ),
         (
             "a directory that is not there",

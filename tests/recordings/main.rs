@@ -25,3 +25,4 @@ mod perfetto;
 mod print_format;
 mod scenarios;
 mod schedviz;
+mod totals;

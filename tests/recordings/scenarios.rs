@@ -42,21 +42,31 @@ fn no_recorded_kernel_is_left_out() {
 
 fn check_kernel(name: &str) {
     let own = fixtures::own().join("kernels").join(name);
+    let kernel = Kernel::recorded(&own.join("_kernel"));
+    let scenarios = scenarios_of(name);
+    assert!(!scenarios.is_empty());
+    for folder in scenarios {
+        println!("{}", folder.display());
+        Scenario::read(&kernel, &folder).check();
+    }
+}
+
+/// The scenarios' folders of a kernel, our own and those beside.
+fn scenarios_of(kernel: &str) -> Vec<PathBuf> {
+    let own = fixtures::own().join("kernels").join(kernel);
+    let shared = fixtures::shared("kernels").map(|kernels| kernels.join(kernel));
     let mut scenarios: BTreeMap<String, PathBuf> = BTreeMap::new();
-    for folder in fixtures::shared("kernels").map(|kernels| kernels.join(name)).iter().chain([&own])
-    {
-        for path in fixtures::entries(folder) {
-            if fixtures::name(&path) != "_kernel" {
-                scenarios.insert(fixtures::name(&path).to_owned(), path);
-            }
+    for path in shared.iter().chain([&own]).flat_map(|folder| fixtures::entries(folder)) {
+        if fixtures::name(&path) != "_kernel" {
+            scenarios.insert(fixtures::name(&path).to_owned(), path);
         }
     }
-    let kernel = Kernel::recorded(&own.join("_kernel"));
-    assert!(!scenarios.is_empty());
-    for folder in scenarios.values() {
-        println!("{}", folder.display());
-        Scenario::read(&kernel, folder).check();
-    }
+    scenarios.into_values().collect()
+}
+
+/// Every scenario's folder of every kernel.
+pub(crate) fn folders() -> Vec<PathBuf> {
+    KERNELS.iter().flat_map(|kernel| scenarios_of(kernel)).collect()
 }
 
 struct Scenario<'a> {

@@ -1,0 +1,118 @@
+//! Dependencies between the rooms point one way: reads every `crate::` path in the sources.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at whatever is not as it should be")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What each room may use. A room that is missing here, or an edge, is an error.
+const EDGES: [(&str, &[&str]); 11] = [
+    ("tracefs", &[]),
+    ("event", &["tracefs"]),
+    ("symbols", &["event"]),
+    ("cmdline_cache", &["event"]),
+    ("contention", &["event"]),
+    ("aggregate", &[]),
+    ("report", &["aggregate", "event"]),
+    ("output", &["report", "symbols", "event"]),
+    (
+        "pipeline",
+        &[
+            "tracefs",
+            "event",
+            "symbols",
+            "cmdline_cache",
+            "contention",
+            "aggregate",
+            "report",
+            "output",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "pipeline",
+            "tracefs",
+            "event",
+            "symbols",
+            "cmdline_cache",
+            "contention",
+            "report",
+            "output",
+        ],
+    ),
+    ("lib", &[]),
+];
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| if path.is_dir() { sources(&path) } else { vec![path] };
+    entries.flat_map(below).collect()
+}
+
+/// The rooms that a source file names: `crate::room::..`, and `crate::{room, ..}`.
+fn rooms_used(text: &str) -> BTreeSet<String> {
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code: String = code.collect::<Vec<_>>().join("\n");
+    let name = |text: &str| -> String {
+        text.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
+    };
+    let mut rooms = BTreeSet::new();
+    for rest in code.split("crate::").skip(1) {
+        match rest.strip_prefix('{') {
+            None => _ = rooms.insert(name(rest)),
+            Some(list) => {
+                let list = list.split('}').next().unwrap();
+                rooms.extend(list.split(',').map(|item| name(item.trim())));
+            }
+        }
+    }
+    rooms.remove("");
+    rooms
+}
+
+#[test]
+fn rooms_use_only_what_stands_below_them() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let allowed: BTreeMap<&str, &[&str]> = EDGES.into_iter().collect();
+    let mut seen = BTreeSet::new();
+    for path in sources(&root) {
+        let inside = path.strip_prefix(&root).unwrap();
+        let room = inside.components().next().unwrap().as_os_str().to_str().unwrap();
+        let room = room.trim_end_matches(".rs");
+        if room == "main" {
+            continue;
+        }
+        let edges = allowed.get(room).unwrap_or_else(|| panic!("no room is called {room}"));
+        seen.insert(room.to_owned());
+        for used in rooms_used(&fs::read_to_string(&path).unwrap()) {
+            let fine = used == room || edges.contains(&used.as_str());
+            assert!(fine, "{} uses {used}, which {room} must not know", inside.display());
+        }
+    }
+    assert_eq!(seen.len(), EDGES.len(), "{seen:?}");
+}
+
+#[test]
+fn uses_are_found_in_each_form() {
+    let text =
+        "use crate::event::{Tid};\nlet a = crate::report::x();\nuse crate::{aggregate, output::b};";
+    let expected = ["aggregate", "event", "output", "report"].map(str::to_owned);
+    assert_eq!(rooms_used(text), expected.into());
+    assert!(rooms_used("// use crate::cli;").is_empty());
+}
+
+/// Only the mapping module may hold `unsafe`, and each use says why it is sound.
+#[test]
+fn unsafe_stays_in_the_mapping_module() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for path in sources(&root) {
+        let text = fs::read_to_string(&path).unwrap();
+        let has = text.lines().any(|line| {
+            let code = line.split("//").next().unwrap();
+            code.contains("unsafe {") || code.contains("unsafe fn") || code.contains("unsafe impl")
+        });
+        assert!(!has || path.ends_with("tracefs/mmap.rs"), "{}", path.display());
+    }
+}
