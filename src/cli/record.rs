@@ -121,11 +121,10 @@ fn watched(config: &RecordConfig) -> anyhow::Result<Vec<Watched>> {
 
 /// Callers and locks are shown by address where the kernel's symbols cannot be had.
 fn kernel_symbols(notes: &mut Notes) -> Kallsyms {
-    let symbols = Kallsyms::read(Path::new("/proc/kallsyms")).unwrap_or_else(|error| {
+    Kallsyms::read(Path::new("/proc/kallsyms")).unwrap_or_else(|error| {
         notes.say(format!("{error}: addresses are shown instead"));
         Kallsyms::parse(b"")
-    });
-    symbols
+    })
 }
 
 fn start(config: &RecordConfig, notes: &mut Notes) -> Result<Session, pipeline::Error> {

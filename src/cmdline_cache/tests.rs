@@ -202,6 +202,19 @@ fn an_exec_by_a_thread_moves_its_name_to_the_leaders_id() {
     assert_names(&reborn_first, 1215, &[(54, "tex-leader"), (55, "new"), (90, "new")]);
 }
 
+/// As in the recording amd64-6.1/stack: the trace begins too late to know the leader, whose id
+/// the thread has taken.
+#[test]
+fn an_exec_by_a_thread_of_an_unknown_leader_does_not_name_the_leader_for_certain() {
+    let events = [
+        (30, 1522, exit(1522)),
+        (50, 1522, rename(1522, "texec-2", "ex gamma")),
+        (60, 1522, exec(1522, 1525)),
+    ];
+    let cache = after(&events);
+    assert_names(&cache, 1522, &[(25, "texec-2!"), (45, "texec-2!"), (51, "ex gamma")]);
+}
+
 #[test]
 fn events_win_over_proc_wherever_they_overlap() {
     // Read from /proc with the time 100; the events come behind.

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use crate::event::{Event, Stamp};
 
 /// Merges slices, each sorted by stamp, into one sequence sorted by stamp.
-pub(super) fn merge<'a>(sorted: Vec<&'a [Event]>) -> impl Iterator<Item = &'a Event> {
+pub(super) fn merge(sorted: Vec<&[Event]>) -> impl Iterator<Item = &Event> {
     let mut sorted = sorted;
     let mut next: BinaryHeap<Reverse<(Stamp, usize)>> = sorted
         .iter()

@@ -69,7 +69,8 @@ fn a_thread_is_followed_alone() {
     assert_eq!(status, 0);
     let waits = of(&records, "wait");
     assert!(!waits.is_empty());
-    assert!(waits.iter().all(|wait| wait["tid"].to_string() == tid));
+    let number: u64 = tid.parse().unwrap();
+    assert!(waits.iter().all(|wait| wait["tid"] == number));
     assert!(comms(&records).contains("demo-late"));
 }
 
