@@ -79,7 +79,8 @@ fn command_line() -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn status(error: &anyhow::Error) -> u8 {
+/// The exit status for an error.
+pub(super) fn status(error: &anyhow::Error) -> u8 {
     if let Some(cannot_start) = error.downcast_ref::<CannotStart>() {
         return cannot_start.exit_status();
     }

@@ -2,6 +2,7 @@
 
 pub mod args;
 
+mod bundled;
 mod check;
 mod config;
 mod demo;

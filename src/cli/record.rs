@@ -16,8 +16,8 @@ use crate::contention::Begins;
 use crate::event::Tid;
 use crate::output::RunInfo;
 use crate::pipeline::{
-    self, Asked, Engine, Keep, Live, NESTED, Queue, Session, Setup, Signals, Stream, Targets,
-    Watched, Workload, enter,
+    self, Asked, Engine, Format, Keep, Live, NESTED, Queue, Session, Setup, Signals, Stream,
+    Targets, Watched, Workload, enter,
 };
 use crate::symbols::{CallerFinder, Kallsyms, StackTable};
 
@@ -194,6 +194,10 @@ fn stream<'a>(
     let Some(format) = config.stream else { return Ok(None) };
     let queue = Queue::new(io::stdout()).context("cannot start the stream's thread")?;
     let mut stream = Stream::new(format, symbols, queue);
+    if config.raw && format == Format::Text {
+        // trace_pipe has no headings either.
+        return Ok(Some(stream));
+    }
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let command: Vec<&[u8]> = config.command.iter().map(|word| word.as_bytes()).collect();
     stream.header(&RunInfo {

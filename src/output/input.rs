@@ -34,6 +34,8 @@ pub struct StreamWait<'a> {
     pub pid: Option<Tid>,
     /// Its name at the begin, where known.
     pub comm: Option<&'a Comm>,
+    /// False: an event that changed the name may have been lost.
+    pub comm_confirmed: bool,
     /// The lock's address.
     pub lock: u64,
     /// The flags of its first begin.
@@ -112,6 +114,8 @@ pub enum FieldValue<'a> {
     Unsigned(u64),
     /// An address.
     Address(u64),
+    /// A place in the kernel's code, by symbol where there is one.
+    Code(String),
     /// A string without its NUL, not necessarily UTF-8.
     Text(&'a [u8]),
     /// An array.

@@ -30,6 +30,7 @@ pub(super) fn pipe_wait(comm: &Comm) -> StreamWait<'_> {
         tid: Tid(4711),
         pid: Some(Tid(4700)),
         comm: Some(comm),
+        comm_confirmed: true,
         lock: LOCK,
         flags: LockFlags(33),
         context: Context::Task,

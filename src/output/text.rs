@@ -176,6 +176,7 @@ impl fmt::Display for FieldValue<'_> {
             FieldValue::Signed(value) => value.fmt(f),
             FieldValue::Unsigned(value) => value.fmt(f),
             FieldValue::Address(value) => write!(f, "{value:#x}"),
+            FieldValue::Code(symbol) => f.write_str(symbol),
             FieldValue::Text(value) => f.write_str(&terminal(value)),
             FieldValue::List(values) => {
                 f.write_str("{")?;

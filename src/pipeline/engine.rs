@@ -7,7 +7,7 @@ use crate::aggregate::{Aggregate, Delta, Snapshot};
 use crate::cmdline_cache::proc::SeededTask;
 use crate::cmdline_cache::{CacheCounters, CmdlineCache};
 use crate::contention::{Begins, Counts, OpenWait, Sleepers, Wait};
-use crate::event::decode::Decoder;
+use crate::event::decode::{Decoded, Decoder};
 use crate::event::{Body, Cpu, Event, Gap, Stamp};
 use crate::report::RowKey;
 use crate::symbols::StackTable;
@@ -320,6 +320,11 @@ impl Engine {
         let shown = self.keep.shows(&event.head, &name);
         let Decoding { decoder, abi, .. } = &self.decoding;
         let format = decoder.format(raw.id);
-        shown.then_some(RawEvent { head: event.head, raw, name, payload, format, abi: *abi })
+        let frames = match decoder.decode(raw.id, payload) {
+            Ok(Decoded::Stack(frames)) => Some(frames),
+            _ => None,
+        };
+        let (head, abi) = (event.head, *abi);
+        shown.then_some(RawEvent { head, raw, name, payload, format, abi, frames })
     }
 }

@@ -8,7 +8,7 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 
 use crate::event::Cpu;
-use crate::tracefs::{self, Arena, CpuStats, Disturbance, End, Instance, Ring};
+use crate::tracefs::{self, Arena, CpuStats, Disturbance, End, Instance, Reader, Ring, Unmappable};
 
 use super::engine::{Chunk, Engine, Sink};
 use super::error::Error;
@@ -22,6 +22,10 @@ const SLACK_NS: u64 = 1_000_000;
 
 /// How often the instance is looked after: has someone changed it.
 const WATCH: Duration = Duration::from_secs(1);
+
+/// How long the last reads may take: rings of any size are read by then, and what is left after a
+/// kernel that refuses to give it is counted.
+const LAST_READS: Duration = Duration::from_secs(10);
 
 const SIGNAL: Token = Token(usize::MAX);
 const READER_GONE: Token = Token(usize::MAX - 1);
@@ -59,14 +63,14 @@ pub struct Ended {
 
 impl Live {
     /// Opens the rings of an instance.
-    pub fn open(instance: Instance, reader: tracefs::Reader) -> Result<Live, Error> {
+    pub fn open(instance: Instance, reader: Reader) -> Result<Live, Error> {
         let cpus = instance.cpus()?;
         // Besides the rings: epoll, signals, the standard streams, and files read in passing.
         tracefs::raise_descriptor_limit(cpus.len() as u64 + 32)?;
         let poll = Poll::new().map_err(Error::Poll)?;
         let mut rings = Vec::with_capacity(cpus.len());
         for cpu in cpus {
-            let ring = instance.open_ring(cpu, reader)?;
+            let ring = open_ring(&instance, cpu, reader)?;
             let fd = ring.as_raw_fd();
             poll.registry()
                 .register(&mut SourceFd(&fd), Token(rings.len()), Interest::READABLE)
@@ -146,8 +150,9 @@ impl Live {
         self.watch()?;
         self.instance.stop()?;
         let mut quiet = 0;
+        let give_up = Instant::now() + LAST_READS;
         // An event that was being written when tracing stopped is committed a moment later.
-        while quiet < 2 {
+        while quiet < 2 && Instant::now() < give_up {
             let now_ns = self.now_ns()?;
             self.drain()?;
             self.feed(engine, now_ns);
@@ -210,5 +215,15 @@ impl Live {
             }
         }
         Ok(())
+    }
+}
+
+/// A CPU that was never online has no ring to map; read, it has nothing to give yet.
+fn open_ring(instance: &Instance, cpu: u16, reader: Reader) -> Result<Ring, tracefs::Error> {
+    match instance.open_ring(cpu, reader) {
+        Err(tracefs::Error::Unmappable { reason: Unmappable::Offline, .. }) => {
+            instance.open_ring(cpu, Reader::Read)
+        }
+        opened => opened,
     }
 }

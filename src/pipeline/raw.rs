@@ -4,10 +4,11 @@ use crate::cmdline_cache::TaskName;
 use crate::event::Head;
 use crate::tracefs::{Abi, EventFormat};
 
+use crate::event::decode::Frames;
 pub use crate::event::decode::RawHead;
 
 /// An event as it is streamed: under the name its task had at that instant.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RawEvent<'a> {
     /// When, where, on top of whom.
     pub head: Head,
@@ -21,6 +22,8 @@ pub struct RawEvent<'a> {
     pub format: Option<&'a EventFormat>,
     /// Byte order and word size of them.
     pub abi: Abi,
+    /// The frames, if it is a kernel stack: its format names too few of them.
+    pub frames: Option<Frames<'a>>,
 }
 
 /// The bytes of a lane's decoded events, in their order; gaps have none.

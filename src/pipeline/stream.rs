@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::cmdline_cache::Certainty;
+use crate::event::decode::Frames;
 use crate::event::{Comm, Cpu, Gap};
 use crate::output::{self, FieldValue, RunInfo, StreamLoss, StreamWait, json, text};
 use crate::symbols::Kallsyms;
@@ -61,6 +63,14 @@ impl<'a> Stream<'a> {
         (self.queue.dropped_lines(), self.queue.finish())
     }
 
+    fn stack<'v>(&self, frames: &Frames<'_>) -> FieldValue<'v> {
+        let code = |addr| match self.symbols.resolve(addr) {
+            Some(symbol) => FieldValue::Code(symbol.to_string()),
+            None => FieldValue::Address(addr),
+        };
+        FieldValue::List(frames.clone().map(code).collect())
+    }
+
     fn line(&mut self, write: impl FnOnce(Format, &mut dyn io::Write) -> io::Result<()>) {
         // Memory takes every write.
         let written = write(self.format, &mut self.lines);
@@ -90,7 +100,11 @@ impl Sink for Stream<'_> {
             preempt_count: event.raw.preempt_count,
             event: event.format.map_or("?", |format| &format.name),
         };
-        let fields = fields(event.format, event.payload, event.abi);
+        let fields = match &event.frames {
+            Some(frames) => vec![("caller", self.stack(frames))],
+            None => fields(event.format, event.payload, event.abi),
+        };
+        let fields = fields.iter().cloned();
         self.line(|format, out| match format {
             Format::Text => text::event(&raw, fields, out),
             Format::Json => json::event(&raw, fields, out),
@@ -116,6 +130,7 @@ fn stream_wait<'a>(named: &NamedWait, comm: Option<&'a Comm>) -> StreamWait<'a> 
         tid: wait.begin.tid,
         pid: named.name.tgid,
         comm,
+        comm_confirmed: named.name.certainty == Certainty::Known,
         lock: wait.lock,
         flags: wait.flags,
         context: wait.begin.context,
@@ -130,9 +145,9 @@ fn fields<'a>(
     format: Option<&'a EventFormat>,
     payload: &'a [u8],
     abi: Abi,
-) -> impl Iterator<Item = (&'a str, FieldValue<'a>)> + Clone {
+) -> Vec<(&'a str, FieldValue<'a>)> {
     let fields = format.map_or(&[][..], |format| &format.fields);
-    fields.iter().map(move |field| (&*field.name, shown(field.value(payload, abi))))
+    fields.iter().map(|field| (&*field.name, shown(field.value(payload, abi)))).collect()
 }
 
 fn shown(value: Value<'_>) -> FieldValue<'_> {

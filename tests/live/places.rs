@@ -61,6 +61,21 @@ fn bad_places_are_told_from_each_other() {
 }
 
 #[test]
+fn where_tracing_is_not_allowed_the_demo_shows_a_recording() {
+    let Some(_alone) = live() else { return };
+    let script = "cp $FTLOCK /tmp/ftlock-demo; \
+                  setpriv --reuid 65534 --regid 65534 --clear-groups /tmp/ftlock-demo demo -v; \
+                  rm /tmp/ftlock-demo";
+    let Some(run) = in_own_mounts(script) else { return };
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert_eq!(run.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("Permission denied") && stderr.contains("a recording"), "{stderr}");
+    assert!(stdout.contains("demo-mapper-0") && stdout.contains("vm_mmap_pgoff+"), "{stdout}");
+    assert!(stdout.contains("2,074 waits") && !stdout.contains("DOES NOT HOLD"), "{stdout}");
+}
+
+#[test]
 fn an_unmounted_tracefs_is_mounted_and_that_is_said() {
     let Some(_alone) = live() else { return };
     let script = format!("{COVER}$FTLOCK record --stream none -- true");

@@ -19,7 +19,7 @@ fn a_wait_is_one_line() {
     assert_eq!(
         line,
         "{\"record\":\"wait\",\"ts\":12345678400,\"end\":12346878400,\"wait_ns\":1200000,\
-         \"tid\":4711,\"pid\":4700,\"comm\":\"hackbench\",\"cpu\":1,\"lock\":\"0xffff888133445566\",\
+         \"tid\":4711,\"pid\":4700,\"comm\":\"hackbench\",\"comm_confirmed\":true,\"cpu\":1,\"lock\":\"0xffff888133445566\",\
          \"kind\":\"mutex\",\"flags\":\"SPIN|MUTEX\",\"context\":\"task\",\"ret\":0,\
          \"caller\":\"anon_pipe_write+0x43\",\"uncertain\":false}\n",
     );

@@ -1,0 +1,83 @@
+//! The recording that `demo` shows where tracing is not allowed.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use crate::cmdline_cache::CmdlineCache;
+use crate::contention::Begins;
+use crate::event::decode::Decoder;
+use crate::event::{Cpu, Tid};
+use crate::output::RunInfo;
+use crate::pipeline::{Engine, Keep, Queue, Setup, Stream, Targets, replay};
+use crate::symbols::{CallerFinder, Kallsyms, StackTable};
+use crate::tracefs::{Abi, Endian, EventFormat, SubbufLayout};
+
+use super::config::RecordConfig;
+use super::outcome::{Outcome, conclude};
+use super::record::Ending;
+
+/// See `assets/demo/README.md`.
+const RINGS: [&[u8]; 2] =
+    [include_bytes!("../../assets/demo/cpu0.raw"), include_bytes!("../../assets/demo/cpu1.raw")];
+const HEADER_PAGE: &str = include_str!("../../assets/demo/header_page");
+const FORMATS: &str = include_str!("../../assets/demo/formats");
+const KALLSYMS: &[u8] = include_bytes!("../../assets/demo/kallsyms");
+const KERNEL: &str = "6.18.44 (bundled recording)";
+
+/// How long the recording lasts.
+const DURATION: Duration = Duration::from_millis(250);
+
+/// Shows the recording as a run of its own; returns the exit status.
+pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
+    let symbols = Arc::new(Kallsyms::parse(KALLSYMS));
+    let layout = SubbufLayout::parse(HEADER_PAGE)?;
+    // Each file begins with the event's name.
+    let formats = FORMATS.split("name: ").skip(1);
+    let formats = formats.map(|text| EventFormat::parse(&format!("name: {text}")));
+    let setup = Setup {
+        layout,
+        decoder: Decoder::new(
+            Abi::new(Endian::Little, &layout),
+            formats.collect::<Result<Vec<_>, _>>()?,
+        )?,
+        stacks: StackTable::new(
+            StackTable::DEFAULT_CAPACITY,
+            Arc::new(CallerFinder::new(Arc::clone(&symbols))),
+        ),
+        cache: CmdlineCache::new(1 << 12),
+        keep: Keep {
+            targets: Targets::All,
+            cpus: None,
+            min_wait_ns: config.min_wait_ns,
+            own: Tid(u32::MAX),
+            by: config.by,
+        },
+        rows: config.rows,
+        raw: config.raw,
+        begins: Begins::All,
+    };
+    let mut engine = Engine::new(setup, [Cpu(0), Cpu(1)]);
+    let mut stream = match config.stream {
+        Some(format) => {
+            let queue = Queue::new(io::stdout()).context("cannot start the stream's thread")?;
+            Some(Stream::new(format, &symbols, queue))
+        }
+        None => None,
+    };
+    if let Some(stream) = &mut stream {
+        stream.header(&RunInfo { clock: "mono", kernel: KERNEL, cpus: RINGS.len(), command: &[] });
+    }
+    replay(&mut engine, &RINGS, layout.size_bytes(), &mut stream);
+    conclude(Outcome {
+        config,
+        traced: Ok(Ending::TargetsGone),
+        ended: Ok(None),
+        stream,
+        symbols: &symbols,
+        duration: DURATION,
+        results: engine.finish(),
+    })
+}
