@@ -1,7 +1,5 @@
 //! The sums of one row.
 
-use serde::Serialize;
-
 /// One wait as it is summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sample {
@@ -14,7 +12,7 @@ pub enum Sample {
 }
 
 /// Sums over waits. Failed and uncertain ones are kept apart; all sums saturate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Waits that got the lock.
     pub contended: u64,

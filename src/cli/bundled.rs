@@ -17,7 +17,7 @@ use crate::tracefs::{Abi, Endian, EventFormat, SubbufLayout};
 
 use super::config::RecordConfig;
 use super::outcome::{Outcome, conclude};
-use super::record::Ending;
+use super::run::Ending;
 
 /// See `assets/demo/README.md`.
 const RINGS: [&[u8]; 2] =

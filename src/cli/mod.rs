@@ -11,6 +11,7 @@ mod exit;
 mod notes;
 mod outcome;
 mod record;
+mod run;
 
 use clap::Parser;
 

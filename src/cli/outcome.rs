@@ -12,7 +12,7 @@ use crate::tracefs::CpuStats;
 
 use super::config::RecordConfig;
 use super::exit::{self, DONE, FAILED, INCOMPLETE};
-use super::record::Ending;
+use super::run::Ending;
 
 /// All that a run left.
 pub(super) struct Outcome<'a> {

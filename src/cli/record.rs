@@ -4,9 +4,8 @@ use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::process::ExitStatus;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 
@@ -25,38 +24,14 @@ use super::args::RecordArgs;
 use super::config::{RecordConfig, Whose};
 use super::notes::Notes;
 use super::outcome::{Outcome, conclude};
+use super::run::Run;
 
 /// Names held at once: every task of a large machine, and the renames of a busy second.
 const MAX_NAMES: usize = 1 << 18;
 
-/// How long a command gets to end by itself after the signal that ends us: on a terminal it got
-/// the same one.
-const BY_ITSELF: Duration = Duration::from_millis(100);
-
-/// How long it gets after we have passed the signal on.
-const AFTER_SIGNAL: Duration = Duration::from_secs(2);
-
-/// How often names that nothing needs are dropped.
-const FORGET: Duration = Duration::from_secs(1);
-
 /// Runs `ftlock record`.
 pub(super) fn run(args: &RecordArgs) -> anyhow::Result<u8> {
     record(&RecordConfig::of_record(args)?)
-}
-
-/// Why a run ended.
-#[derive(Debug)]
-pub(super) enum Ending {
-    /// A signal.
-    Signal(i32),
-    /// The traced command ended.
-    Command(ExitStatus),
-    /// Nobody who was asked for is left.
-    TargetsGone,
-    /// Nobody reads the stream any more.
-    Unread,
-    /// The stream cannot be written.
-    StreamFailed,
 }
 
 /// Records as configured; returns the exit status.
@@ -208,100 +183,4 @@ fn stream<'a>(
     });
     stream.flush();
     Ok(Some(stream))
-}
-
-/// A run on its way.
-struct Run<'a> {
-    config: &'a RecordConfig,
-    signals: Signals,
-    workload: Option<Workload>,
-    watched: Vec<Watched>,
-    /// A signal came while the command ran, and when we passed it on.
-    signalled: Option<(i32, Instant, bool)>,
-    namespace: PidNamespace,
-    /// Gaps after which names have been looked up anew.
-    gaps: u64,
-    forgot: Instant,
-    notes: Notes,
-}
-
-impl Run<'_> {
-    /// Window after window, until something ends it.
-    fn trace(
-        &mut self,
-        live: &mut Live,
-        engine: &mut Engine,
-        stream: &mut Option<Stream<'_>>,
-    ) -> anyhow::Result<Ending> {
-        loop {
-            let unread = live.wait(self.config.tick)?;
-            self.signals.drain();
-            live.pump(engine, stream)?;
-            if let Some(stream) = stream {
-                stream.flush();
-                if let Some(kind) = stream.queue().failed() {
-                    return Ok(self.stop_command(Ending::of_write(kind)));
-                }
-            }
-            if unread && stream.is_some() {
-                return Ok(self.stop_command(Ending::Unread));
-            }
-            if let Some(ending) = self.over()? {
-                return Ok(ending);
-            }
-            if self.forgot.elapsed() >= FORGET {
-                self.look_after_names(live, engine)?;
-            }
-            let waits = engine.waits();
-            self.notes.status(|| format!("ftlock: tracing, {waits} waits so far; Ctrl-C ends it"));
-        }
-    }
-
-    /// Drops names that nothing needs; after a loss, looks who is there now.
-    fn look_after_names(&mut self, live: &Live, engine: &mut Engine) -> anyhow::Result<()> {
-        self.forgot = Instant::now();
-        engine.forget_names();
-        if engine.gaps() > self.gaps && self.namespace == PidNamespace::Initial {
-            self.gaps = engine.gaps();
-            engine.seed(live.tasks()?);
-        }
-        Ok(())
-    }
-
-    fn over(&mut self) -> anyhow::Result<Option<Ending>> {
-        let Some(workload) = &mut self.workload else {
-            let gone = !self.watched.is_empty() && !self.watched.iter().any(Watched::is_there);
-            let signal = self.signals.ending().map(Ending::Signal);
-            return Ok(signal.or(gone.then_some(Ending::TargetsGone)));
-        };
-        if let Some(status) = workload.ended().context("cannot wait for the command")? {
-            return Ok(Some(Ending::Command(status)));
-        }
-        let Some(signal) = self.signals.ending() else { return Ok(None) };
-        let (signal, since, passed_on) =
-            self.signalled.unwrap_or_else(|| (signal, Instant::now(), false));
-        self.signalled = Some((signal, since, passed_on));
-        if !passed_on && since.elapsed() >= BY_ITSELF {
-            workload.signal(signal);
-            self.signalled = Some((signal, since, true));
-        }
-        Ok((since.elapsed() >= AFTER_SIGNAL).then_some(Ending::Signal(signal)))
-    }
-
-    /// Nobody reads on: what we started ends with us.
-    fn stop_command(&self, ending: Ending) -> Ending {
-        if let Some(workload) = &self.workload {
-            workload.signal(signal_hook::consts::SIGTERM);
-        }
-        ending
-    }
-}
-
-impl Ending {
-    fn of_write(kind: io::ErrorKind) -> Ending {
-        match kind {
-            io::ErrorKind::BrokenPipe => Ending::Unread,
-            _ => Ending::StreamFailed,
-        }
-    }
 }

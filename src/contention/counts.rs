@@ -1,9 +1,7 @@
 //! Where every begin and every end went.
 
-use serde::Serialize;
-
 /// Counts of the pairing. Each begin and each end read is in exactly one term.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// `contention_begin` events read.
     pub begins_read: u64,
@@ -37,37 +35,22 @@ pub struct Counts {
     pub filtered_end: u64,
 }
 
-/// One accounting identity: what was read against where it went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Identity {
-    /// Events read.
-    pub read: u64,
-    /// The sum of the terms they went to.
-    pub accounted: u64,
-}
-
-impl Identity {
-    /// Both sides are equal.
-    pub fn holds(&self) -> bool {
-        self.read == self.accounted
-    }
-}
-
 impl Counts {
-    /// Every begin read is a finished wait, an open one, a phase, or a counted loss.
-    pub fn begins(&self) -> Identity {
-        let finished = self.ok + self.failed + self.uncertain + self.clock;
-        let accounted =
-            finished + self.lost_end + self.open + self.phase_changes + self.overflow_depth;
-        Identity { read: self.begins_read, accounted }
+    /// Where the begins went: a finished wait, an open one, a phase, or a counted loss. Together
+    /// [`Counts::begins_read`].
+    pub fn begins_accounted(&self) -> u64 {
+        self.paired() + self.lost_end + self.open + self.phase_changes + self.overflow_depth
     }
 
-    /// Every end read finishes a wait, or is counted under the reason why it does not.
-    pub fn ends(&self) -> Identity {
-        let finished = self.ok + self.failed + self.uncertain + self.clock;
-        let unmatched =
-            self.orphan_end + self.began_before_start + self.filtered_end + self.overflow_end;
-        Identity { read: self.ends_read, accounted: finished + unmatched }
+    /// Where the ends went: a finished wait, or the reason why there is none. Together
+    /// [`Counts::ends_read`].
+    pub fn ends_accounted(&self) -> u64 {
+        let unmatched = self.orphan_end + self.began_before_start;
+        self.paired() + unmatched + self.filtered_end + self.overflow_end
+    }
+
+    fn paired(&self) -> u64 {
+        self.ok + self.failed + self.uncertain + self.clock
     }
 
     /// Adds another part of the same trace.

@@ -26,7 +26,7 @@ mod wait;
 #[cfg(test)]
 mod tests;
 
-pub use counts::{Counts, Identity};
+pub use counts::Counts;
 pub use sleepers::Sleepers;
 pub use spinners::Spinners;
 pub use wait::{OpenWait, Outcome, Wait};

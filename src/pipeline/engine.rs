@@ -3,20 +3,21 @@
 //! No I/O and no clock: whoever holds the sub-buffers - a live trace, a recording - feeds them,
 //! and says up to which instant everything has been read.
 
-use crate::aggregate::{Aggregate, Delta, Snapshot};
+use crate::aggregate::{Aggregate, Delta};
+use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::SeededTask;
-use crate::cmdline_cache::{CacheCounters, CmdlineCache};
-use crate::contention::{Begins, Counts, OpenWait, Sleepers, Wait};
+use crate::contention::{Begins, OpenWait, Sleepers, Wait};
 use crate::event::decode::{Decoded, Decoder};
-use crate::event::{Body, Cpu, Event, Gap, Stamp};
+use crate::event::{Body, Cpu, Event, Stamp};
 use crate::report::RowKey;
 use crate::symbols::StackTable;
 use crate::tracefs::SubbufLayout;
 
-use super::keep::{Keep, Kept, NamedWait, OpenNamed};
-use super::lane::{Decoding, Lane, ReadCounts};
+use super::keep::{Keep, Kept, NamedWait};
+use super::lane::{Decoding, Lane};
 use super::merge::merge;
 use super::raw::{RawEvent, RawHead, RawStore};
+use super::results::{Results, Sink};
 use super::workers::on_each;
 
 /// How the machine's trace is to be read and what is to be kept of it.
@@ -40,54 +41,8 @@ pub struct Setup {
     pub begins: Begins,
 }
 
-/// Where a window's results go, each in the order of time.
-pub trait Sink {
-    /// A finished wait that is kept.
-    fn wait(&mut self, wait: &NamedWait);
-    /// Any event, in raw mode.
-    fn event(&mut self, event: &RawEvent<'_>);
-    /// Events were lost on a CPU, up to `before_ns`.
-    fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64);
-}
-
-/// A stream that is not wanted.
-impl<S: Sink> Sink for Option<S> {
-    fn wait(&mut self, wait: &NamedWait) {
-        self.iter_mut().for_each(|sink| sink.wait(wait));
-    }
-
-    fn event(&mut self, event: &RawEvent<'_>) {
-        self.iter_mut().for_each(|sink| sink.event(event));
-    }
-
-    fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64) {
-        self.iter_mut().for_each(|sink| sink.gap(cpu, gap, before_ns));
-    }
-}
-
 /// Names are kept this long for events that come late.
 const LATE_NS: u64 = 1_000_000_000;
-
-/// What a run came to.
-#[derive(Debug)]
-pub struct Results {
-    /// Where every begin and end went.
-    pub counts: Counts,
-    /// Where every finished wait went.
-    pub kept: Kept,
-    /// The waits that were asked for and still open at the end, oldest first.
-    pub open: Vec<OpenNamed>,
-    /// The rows.
-    pub rows: Snapshot<RowKey>,
-    /// What each CPU's sub-buffers held.
-    pub read: Vec<(Cpu, ReadCounts)>,
-    /// Stacks that found no room in the table.
-    pub stacks_refused: u64,
-    /// What the names came from.
-    pub names: CacheCounters,
-    /// The time of the last event, in ns of the trace clock.
-    pub end_ns: u64,
-}
 
 /// All stages with their state.
 #[derive(Debug)]

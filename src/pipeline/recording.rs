@@ -1,6 +1,7 @@
 //! A recording as the source: whole rings, read once.
 
-use super::engine::{Chunk, Engine, Sink};
+use super::engine::{Chunk, Engine};
+use super::results::Sink;
 
 /// Feeds recorded rings, in the order of the engine's CPUs, and processes all of them.
 ///

@@ -9,10 +9,10 @@ use crate::output::{self, FieldValue, RunInfo, StreamLoss, StreamWait, json, tex
 use crate::symbols::Kallsyms;
 use crate::tracefs::{Abi, EventFormat, Value};
 
-use super::engine::Sink;
 use super::keep::{NamedWait, known_comm};
 use super::queue::Queue;
 use super::raw::RawEvent;
+use super::results::Sink;
 
 /// How lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

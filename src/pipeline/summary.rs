@@ -7,9 +7,9 @@ use crate::output::StreamOpen;
 use crate::report::{CpuEvents, Quality};
 use crate::tracefs::CpuStats;
 
-use super::engine::Results;
 use super::keep::known_comm;
 use super::lane::ReadCounts;
+use super::results::Results;
 
 /// How good a run's data is. `stats` are the kernel's own counters after the last drain; a
 /// recording has none. `stacks_wanted`: a wait without a stack lacks one.

@@ -3,12 +3,14 @@
 //! Each output is a loop over these. A column is declared once, in [`COLUMNS`].
 
 mod column;
+mod identity;
 mod quality;
 mod row;
 mod time;
 
 pub use crate::aggregate::Stats as RowStats;
 pub use column::{COLUMNS, Column, DEFAULT_FIELDS, Unit};
-pub use quality::{CpuEvents, Identity, Quality};
+pub use identity::Identity;
+pub use quality::{CpuEvents, Quality};
 pub use row::{By, Row, RowKey, select};
 pub use time::{Scaled, scaled};

@@ -1,5 +1,6 @@
 //! How good the data is: what was read, what became of it, what was lost.
 
+use super::identity::Identity;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -97,110 +98,17 @@ pub struct CpuEvents {
     pub written: u64,
 }
 
-/// An equation that holds if every event is accounted for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// The equation in words.
-    pub law: &'static str,
-    /// The CPU it is about; none for all of them together.
-    pub cpu: Option<u16>,
-    /// The left side's value.
-    pub left: u64,
-    /// The right side's value.
-    pub right: u64,
-}
-
-impl Identity {
-    /// Whether both sides are equal.
-    pub fn holds(&self) -> bool {
-        self.left == self.right
-    }
-}
-
 impl CpuEvents {
     /// Events that were written and not read.
     pub fn lost(&self) -> u64 {
         self.overrun.saturating_add(self.dropped)
     }
-
-    /// Every event written was read or counted as lost.
-    pub fn identity(&self) -> Identity {
-        Identity {
-            law: "events read + overrun + dropped = written",
-            cpu: Some(self.cpu),
-            left: self.read.saturating_add(self.lost()),
-            right: self.written,
-        }
-    }
 }
 
 impl Quality {
-    /// Every begin became something.
-    pub fn begins_identity(&self) -> Identity {
-        Identity {
-            law: "begins read = ok + failed + uncertain + clock + lost_end + open + phase_changes + overflow_depth",
-            cpu: None,
-            left: self.begins_read,
-            right: sum([
-                self.paired(),
-                self.lost_end,
-                self.open,
-                self.phase_changes,
-                self.overflow_depth,
-            ]),
-        }
-    }
-
-    /// Every end became something.
-    pub fn ends_identity(&self) -> Identity {
-        Identity {
-            law: "ends read = ok + failed + uncertain + clock + orphan_end + began_before_start + filtered_end + overflow_end",
-            cpu: None,
-            left: self.ends_read,
-            right: sum([
-                self.paired(),
-                self.orphan_end,
-                self.began_before_start,
-                self.filtered_end,
-                self.overflow_end,
-            ]),
-        }
-    }
-
-    /// Every finished wait was kept, or left out for a reason.
-    pub fn kept_identity(&self) -> Identity {
-        Identity {
-            law: "ok + failed + uncertain = kept + own + not_asked + short",
-            cpu: None,
-            left: sum([self.ok, self.failed, self.uncertain]),
-            right: sum([self.kept, self.own, self.not_asked, self.short]),
-        }
-    }
-
-    /// No wait is lost in the map, however full.
-    pub fn rows_identity(&self) -> Identity {
-        Identity {
-            law: "kept = in rows and overflow rows",
-            cpu: None,
-            left: self.kept,
-            right: self.in_rows,
-        }
-    }
-
     /// Whether every wait was asked for.
     pub fn is_all(&self) -> bool {
         self.not_asked == 0 && self.short == 0
-    }
-
-    /// All of them, each CPU's included.
-    pub fn identities(&self) -> Vec<Identity> {
-        let own = [
-            self.begins_identity(),
-            self.ends_identity(),
-            self.kept_identity(),
-            self.rows_identity(),
-        ];
-        own.into_iter().chain(self.cpus.iter().map(CpuEvents::identity)).collect()
     }
 
     /// Events lost on all CPUs.
@@ -253,14 +161,9 @@ impl Quality {
             ("waits left out: shorter than asked for", self.short),
         ]
     }
-
-    /// Begins that met an end.
-    fn paired(&self) -> u64 {
-        sum([self.ok, self.failed, self.uncertain, self.clock])
-    }
 }
 
-fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
+pub(super) fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 

@@ -1,0 +1,134 @@
+//! A run on its way: window after window, until something ends it.
+
+use std::io;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
+use crate::cmdline_cache::proc::PidNamespace;
+use crate::pipeline::{Engine, Live, Signals, Stream, Watched, Workload};
+
+use super::config::RecordConfig;
+use super::notes::Notes;
+
+/// How long a command gets to end by itself after the signal that ends us: on a terminal it got
+/// the same one.
+const BY_ITSELF: Duration = Duration::from_millis(100);
+
+/// How long it gets after we have passed the signal on.
+const AFTER_SIGNAL: Duration = Duration::from_secs(2);
+
+/// How often names that nothing needs are dropped.
+const FORGET: Duration = Duration::from_secs(1);
+
+/// Why a run ended.
+#[derive(Debug)]
+pub(super) enum Ending {
+    /// A signal.
+    Signal(i32),
+    /// The traced command ended.
+    Command(ExitStatus),
+    /// Nobody who was asked for is left.
+    TargetsGone,
+    /// Nobody reads the stream any more.
+    Unread,
+    /// The stream cannot be written.
+    StreamFailed,
+}
+
+/// A run on its way.
+pub(super) struct Run<'a> {
+    pub(super) config: &'a RecordConfig,
+    pub(super) signals: Signals,
+    pub(super) workload: Option<Workload>,
+    pub(super) watched: Vec<Watched>,
+    /// A signal came while the command ran, and when we passed it on.
+    pub(super) signalled: Option<(i32, Instant, bool)>,
+    pub(super) namespace: PidNamespace,
+    /// Gaps after which names have been looked up anew.
+    pub(super) gaps: u64,
+    pub(super) forgot: Instant,
+    pub(super) notes: Notes,
+}
+
+impl Run<'_> {
+    /// Window after window, until something ends it.
+    pub(super) fn trace(
+        &mut self,
+        live: &mut Live,
+        engine: &mut Engine,
+        stream: &mut Option<Stream<'_>>,
+    ) -> anyhow::Result<Ending> {
+        loop {
+            let unread = live.wait(self.config.tick)?;
+            self.signals.drain();
+            live.pump(engine, stream)?;
+            if let Some(stream) = stream {
+                stream.flush();
+                if let Some(kind) = stream.queue().failed() {
+                    return Ok(self.stop_command(Ending::of_write(kind)));
+                }
+            }
+            if unread && stream.is_some() {
+                return Ok(self.stop_command(Ending::Unread));
+            }
+            if let Some(ending) = self.over()? {
+                return Ok(ending);
+            }
+            if self.forgot.elapsed() >= FORGET {
+                self.look_after_names(live, engine)?;
+            }
+            let waits = engine.waits();
+            self.notes.status(|| format!("ftlock: tracing, {waits} waits so far; Ctrl-C ends it"));
+        }
+    }
+
+    /// Drops names that nothing needs; after a loss, looks who is there now.
+    fn look_after_names(&mut self, live: &Live, engine: &mut Engine) -> anyhow::Result<()> {
+        self.forgot = Instant::now();
+        engine.forget_names();
+        if engine.gaps() > self.gaps && self.namespace == PidNamespace::Initial {
+            self.gaps = engine.gaps();
+            engine.seed(live.tasks()?);
+        }
+        Ok(())
+    }
+
+    fn over(&mut self) -> anyhow::Result<Option<Ending>> {
+        let Some(workload) = &mut self.workload else {
+            let gone = !self.watched.is_empty() && !self.watched.iter().any(Watched::is_there);
+            let signal = self.signals.ending().map(Ending::Signal);
+            return Ok(signal.or(gone.then_some(Ending::TargetsGone)));
+        };
+        if let Some(status) = workload.ended().context("cannot wait for the command")? {
+            return Ok(Some(Ending::Command(status)));
+        }
+        let Some(signal) = self.signals.ending() else { return Ok(None) };
+        let (signal, since, passed_on) =
+            self.signalled.unwrap_or_else(|| (signal, Instant::now(), false));
+        self.signalled = Some((signal, since, passed_on));
+        if !passed_on && since.elapsed() >= BY_ITSELF {
+            workload.signal(signal);
+            self.signalled = Some((signal, since, true));
+        }
+        Ok((since.elapsed() >= AFTER_SIGNAL).then_some(Ending::Signal(signal)))
+    }
+
+    /// Nobody reads on: what we started ends with us.
+    fn stop_command(&self, ending: Ending) -> Ending {
+        if let Some(workload) = &self.workload {
+            workload.signal(signal_hook::consts::SIGTERM);
+        }
+        ending
+    }
+}
+
+impl Ending {
+    fn of_write(kind: io::ErrorKind) -> Ending {
+        match kind {
+            io::ErrorKind::BrokenPipe => Ending::Unread,
+            _ => Ending::StreamFailed,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The parts of the summary record.
+
+use super::{Address, caller_name, comm};
+use crate::event::LockKind;
+use crate::output::StreamOpen;
+use crate::report::{COLUMNS, Identity, Row, RowKey, RowStats};
+use crate::symbols::Kallsyms;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+
+/// A wait without an end.
+#[derive(Serialize)]
+pub(super) struct JsonOpen<'a> {
+    ts: u64,
+    age_ns: u64,
+    tid: u32,
+    comm: Option<Cow<'a, str>>,
+    cpu: u16,
+    lock: Address,
+    kind: &'static str,
+    flags: String,
+    context: &'static str,
+    caller: Option<String>,
+}
+
+impl<'a> JsonOpen<'a> {
+    pub(super) fn new(wait: &'a StreamOpen, symbols: &Kallsyms) -> JsonOpen<'a> {
+        JsonOpen {
+            ts: wait.begin_ns,
+            age_ns: wait.age_ns,
+            tid: wait.tid.0,
+            comm: comm(wait.comm.as_ref()),
+            cpu: wait.cpu.0,
+            lock: Address(wait.lock),
+            kind: wait.flags.kind().name(),
+            flags: wait.flags.to_string(),
+            context: wait.context.name(),
+            caller: wait.caller.map(|addr| caller_name(addr, symbols)),
+        }
+    }
+}
+
+/// A row's keys and all columns, in one object.
+pub(super) struct JsonRow<'a> {
+    pub(super) row: &'a Row,
+    pub(super) symbols: &'a Kallsyms,
+}
+
+impl Serialize for JsonRow<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let kind_entry =
+            |map: &mut S::SerializeMap, kind: LockKind| map.serialize_entry("type", kind.name());
+        match self.row.key {
+            RowKey::Caller { caller, kind } => {
+                let name = caller.map(|addr| caller_name(addr, self.symbols));
+                map.serialize_entry("caller", &name)?;
+                kind_entry(&mut map, kind)?;
+            }
+            RowKey::Lock { lock, kind } => {
+                let symbol = self.symbols.resolve_data(lock).map(|symbol| symbol.to_string());
+                map.serialize_entry("lock", &Address(lock))?;
+                map.serialize_entry("symbol", &symbol)?;
+                kind_entry(&mut map, kind)?;
+            }
+            RowKey::Task { tid, comm, .. } => {
+                map.serialize_entry("tid", &tid.0)?;
+                map.serialize_entry("comm", &self::comm(comm.as_ref()))?;
+            }
+            RowKey::Context(context) => map.serialize_entry("context", context.name())?,
+            RowKey::Type(kind) => kind_entry(&mut map, kind)?,
+            RowKey::Overflow(kind) => {
+                map.serialize_entry("overflow", &true)?;
+                map.serialize_entry("type", &kind.map(LockKind::name))?;
+            }
+        }
+        figures(&mut map, &self.row.stats)?;
+        map.end()
+    }
+}
+
+/// All columns of a row, by their names.
+pub(super) struct Figures<'a>(pub(super) &'a RowStats);
+
+impl Serialize for Figures<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        figures(&mut map, self.0)?;
+        map.end()
+    }
+}
+
+fn figures<M: SerializeMap>(map: &mut M, stats: &RowStats) -> Result<(), M::Error> {
+    COLUMNS.iter().try_for_each(|column| map.serialize_entry(column.id, &(column.value)(stats)))
+}
+
+#[derive(Serialize)]
+pub(super) struct JsonIdentity {
+    law: &'static str,
+    cpu: Option<u16>,
+    left: u64,
+    right: u64,
+    holds: bool,
+}
+
+impl From<Identity> for JsonIdentity {
+    fn from(identity: Identity) -> JsonIdentity {
+        let holds = identity.holds();
+        let Identity { law, cpu, left, right } = identity;
+        JsonIdentity { law, cpu, left, right, holds }
+    }
+}

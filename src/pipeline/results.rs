@@ -1,0 +1,57 @@
+//! What comes out of the stages: window by window, and at the end.
+
+use crate::aggregate::Snapshot;
+use crate::cmdline_cache::CacheCounters;
+use crate::contention::Counts;
+use crate::event::{Cpu, Gap};
+use crate::report::RowKey;
+
+use super::keep::{Kept, NamedWait, OpenNamed};
+use super::lane::ReadCounts;
+use super::raw::RawEvent;
+
+/// Where a window's results go, each in the order of time.
+pub trait Sink {
+    /// A finished wait that is kept.
+    fn wait(&mut self, wait: &NamedWait);
+    /// Any event, in raw mode.
+    fn event(&mut self, event: &RawEvent<'_>);
+    /// Events were lost on a CPU, up to `before_ns`.
+    fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64);
+}
+
+/// A stream that is not wanted.
+impl<S: Sink> Sink for Option<S> {
+    fn wait(&mut self, wait: &NamedWait) {
+        self.iter_mut().for_each(|sink| sink.wait(wait));
+    }
+
+    fn event(&mut self, event: &RawEvent<'_>) {
+        self.iter_mut().for_each(|sink| sink.event(event));
+    }
+
+    fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64) {
+        self.iter_mut().for_each(|sink| sink.gap(cpu, gap, before_ns));
+    }
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Results {
+    /// Where every begin and end went.
+    pub counts: Counts,
+    /// Where every finished wait went.
+    pub kept: Kept,
+    /// The waits that were asked for and still open at the end, oldest first.
+    pub open: Vec<OpenNamed>,
+    /// The rows.
+    pub rows: Snapshot<RowKey>,
+    /// What each CPU's sub-buffers held.
+    pub read: Vec<(Cpu, ReadCounts)>,
+    /// Stacks that found no room in the table.
+    pub stacks_refused: u64,
+    /// What the names came from.
+    pub names: CacheCounters,
+    /// The time of the last event, in ns of the trace clock.
+    pub end_ns: u64,
+}
