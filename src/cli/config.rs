@@ -124,6 +124,9 @@ fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
         let what = "its ticks have no known length, so waits would have no time";
         return Err(Usage(format!("--clock {clock}: {what}", clock = clock.name())));
     }
+    if args.mmap_size == 0 {
+        return Err(Usage("-m 0: a ring needs room for an event".to_owned()));
+    }
     let further = args.event.iter().map(|event| {
         let parts =
             event.split_once(':').map(|(system, name)| (system.to_owned(), name.to_owned()));

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Recording, ftlock, instances, live, load, of, top_level, until};
+use crate::support::{
+    Recording, ftlock, has_instance, instances, live, load, of, top_level, until,
+};
 
 /// A fixed sequence that looks random: the moments differ, and are the same in every run.
 struct Moments(u64);
@@ -23,7 +25,7 @@ impl Moments {
 #[test]
 fn a_hundred_signals_at_any_moment_leave_nothing_behind() {
     let Some(_alone) = live() else { return };
-    let (before, top_before) = (instances(), top_level());
+    let top_before = top_level();
     let mut moments = Moments(2818);
     for round in 0..100 {
         let signal = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT][round % 4];
@@ -32,7 +34,7 @@ fn a_hundred_signals_at_any_moment_leave_nothing_behind() {
         thread::sleep(Duration::from_millis(moments.next_ms(300)));
         kill_process(Pid::from_child(&child), signal).unwrap();
         child.wait().unwrap();
-        assert_eq!(instances(), before, "round {round}, {signal:?}");
+        assert!(!has_instance(child.id()), "round {round}, {signal:?}");
     }
     assert_eq!(top_level(), top_before);
 }
@@ -41,21 +43,20 @@ fn a_hundred_signals_at_any_moment_leave_nothing_behind() {
 fn what_a_killed_run_leaves_the_next_one_removes_and_a_living_ones_stays() {
     let Some(_alone) = live() else { return };
     let killed = Recording::start(&["-a"]);
-    let has = |run: &str| instances().iter().any(|name| name.starts_with(run));
-    let killed_run = format!("ftlock-{}-", killed.pid());
+    let killed_run = killed.pid();
     killed.signal(Signal::KILL);
     until("the killed run's instance is an orphan", || {
         fs::read_to_string(format!("/proc/{}/stat", killed.pid()))
             .is_ok_and(|stat| stat.contains(") Z "))
     });
-    assert!(has(&killed_run));
+    assert!(has_instance(killed_run));
     let living = Recording::start(&["-a"]);
-    let living_run = format!("ftlock-{}-", living.pid());
-    assert!(!has(&killed_run));
+    let living_run = living.pid();
+    assert!(!has_instance(killed_run));
     Recording::start(&["-a"]).stop();
-    assert!(has(&living_run));
+    assert!(has_instance(living_run));
     living.stop();
-    assert!(!has(&living_run));
+    assert!(!has_instance(living_run));
 }
 
 #[test]
@@ -82,7 +83,6 @@ fn two_runs_at_once_both_see_all_waits() {
 #[test]
 fn the_commands_status_is_ours() {
     let Some(_alone) = live() else { return };
-    let before = instances();
     let cases: [(&[&str], i32); 6] = [
         (&["true"], 0),
         (&["false"], 1),
@@ -92,11 +92,17 @@ fn the_commands_status_is_ours() {
         (&["/etc/passwd"], 126),
     ];
     for (command, expected) in cases {
-        let run = ftlock(&[&["record", "--"], command].concat()).output().unwrap();
+        let run = ftlock(&[&["record", "--"], command].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let pid = run.id();
+        let run = run.wait_with_output().unwrap();
         assert_eq!(run.status.code(), Some(expected), "{command:?}");
         let text = String::from_utf8(run.stdout).unwrap();
-        assert_eq!(text.contains(" waits in "), !(126..=127).contains(&expected), "{text}");
-        assert_eq!(instances(), before);
+        assert_eq!(text.contains("got the lock"), !(126..=127).contains(&expected), "{text}");
+        assert!(!has_instance(pid));
     }
 }
 
@@ -130,7 +136,6 @@ fn a_signal_for_us_reaches_the_command_and_its_report_comes_all_the_same() {
 #[test]
 fn whoever_stops_reading_ends_the_run_quietly() {
     let Some(_alone) = live() else { return };
-    let before = instances();
     let mut child =
         ftlock(&["record", "-a"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -142,20 +147,21 @@ fn whoever_stops_reading_ends_the_run_quietly() {
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(stderr.contains(" in ") && !stderr.contains("ftlock:"), "{stderr}");
-    assert_eq!(instances(), before);
+    assert!(!has_instance(child.id()));
 }
 
 #[test]
 fn a_full_disk_is_an_error_and_the_table_goes_to_stderr() {
     let Some(_alone) = live() else { return };
-    let before = instances();
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let run = ftlock(&["record", "-a"]).stdout(full).stderr(Stdio::piped()).output().unwrap();
+    let run = ftlock(&["record", "-a"]).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = run.id();
+    let run = run.wait_with_output().unwrap();
     let stderr = String::from_utf8(run.stderr).unwrap();
     assert_eq!(run.status.code(), Some(1));
     assert!(stderr.contains("No space left on device"), "{stderr}");
     assert!(stderr.contains("got the lock"), "{stderr}");
-    assert_eq!(instances(), before);
+    assert!(!has_instance(pid));
 }
 
 /// Someone else meddles with our instance: said, and the status is not 0.

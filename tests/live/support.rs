@@ -45,13 +45,19 @@ pub(crate) fn tracefs() -> PathBuf {
     PathBuf::from(mount.unwrap().split(' ').nth(1).unwrap())
 }
 
-/// Our instances that there are now.
+/// The instances of ftlock that there are now.
 pub(crate) fn instances() -> Vec<String> {
     let entries = fs::read_dir(tracefs().join("instances")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut ours: Vec<_> = names.filter(|name| name.starts_with("ftlock-")).collect();
     ours.sort();
     ours
+}
+
+/// Whether the process has an instance. Others may run ftlock at the same time.
+pub(crate) fn has_instance(pid: u32) -> bool {
+    let prefix = format!("ftlock-{pid}-");
+    instances().iter().any(|name| name.starts_with(&prefix))
 }
 
 /// Every setting at tracefs's top level that a tracer could have touched.
