@@ -104,7 +104,10 @@ fn perf_sees_the_same_waits_for_the_same_locks() {
         // Waits at the edge of the common time are seen by one of the two; and perf's handler does
         // not see a wait that its own work makes.
         let &(perfs_count, perfs_ns) = perfs.get(lock).unwrap_or(&(0, 0));
-        assert!(count.abs_diff(perfs_count) <= 2 + count / 20, "{lock:#x}: {count} waits, perf {perfs_count}");
+        assert!(
+            count.abs_diff(perfs_count) <= 2 + count / 20,
+            "{lock:#x}: {count} waits, perf {perfs_count}"
+        );
         let close_ns = 20_000 * count + time_ns / 100;
         if count == perfs_count && time_ns.abs_diff(perfs_ns) > close_ns {
             apart.push((*lock, time_ns, perfs_ns));
