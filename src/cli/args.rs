@@ -74,9 +74,9 @@ pub struct CommonArgs {
     /// A further event to stream, such as sched:sched_switch (with --raw; can be repeated)
     #[arg(short, long, value_name = "SYSTEM:EVENT", requires = "raw")]
     pub event: Vec<String>,
-    /// What a row of the table stands for
-    #[arg(long, value_enum, default_value_t = By::Caller, value_name = "KEY")]
-    pub by: By,
+    /// What rows of the table are told apart by; up to four keys, such as comm,caller
+    #[arg(long, value_enum, default_values_t = [By::Caller], value_delimiter = ',', value_name = "KEY,..")]
+    pub by: Vec<By>,
     /// Rows by thread, as --by task
     #[arg(short = 't', long, conflicts_with_all = ["by", "lock_addr"])]
     pub threads: bool,
@@ -168,17 +168,27 @@ pub enum StreamFormat {
     None,
 }
 
-/// What a row stands for.
+/// What rows are told apart by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum By {
     /// The function that wanted the lock, and the lock's kind
     Caller,
+    /// The whole call stack, and the lock's kind
+    Stack,
     /// The lock's address
     Lock,
     /// The thread, under each name it had
     Task,
+    /// The process, under each name its leader had
+    Process,
+    /// The name, whoever bore it
+    Comm,
     /// The lock's kind
     Type,
+    /// The CPU a wait began on
+    Cpu,
+    /// Task, softirq, hardirq or nmi
+    Context,
 }
 
 /// Column to sort by.

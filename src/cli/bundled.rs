@@ -53,7 +53,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
             cpus: None,
             min_wait_ns: config.min_wait_ns,
             own: Tid(u32::MAX),
-            by: config.by,
+            by: config.by.clone(),
         },
         rows: config.rows,
         raw: config.raw,

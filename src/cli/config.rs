@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::event::Cpu;
 use crate::pipeline::{Format, Plan};
-use crate::report::{self, Column};
+use crate::report::{self, Column, MAX_KEYS};
 use crate::tracefs::{self, Clock, Config, parse_cpu_list};
 
 use super::args::{By, CommonArgs, Reader, RecordArgs, SortKey, StreamFormat};
@@ -35,7 +35,7 @@ pub(super) struct RecordConfig {
     pub(super) plan: Plan,
     pub(super) stream: Option<Format>,
     pub(super) raw: bool,
-    pub(super) by: report::By,
+    pub(super) by: Vec<report::By>,
     pub(super) sort_by: &'static Column,
     pub(super) entries: Option<usize>,
     pub(super) min_wait_ns: u64,
@@ -77,12 +77,10 @@ impl RecordConfig {
         command: Vec<OsString>,
         args: &CommonArgs,
     ) -> Result<RecordConfig, Usage> {
-        let by = if args.threads {
-            By::Task
-        } else if args.lock_addr {
-            By::Lock
-        } else {
-            args.by
+        let by = match args {
+            _ if args.threads => vec![report::By::Task],
+            _ if args.lock_addr => vec![report::By::Lock],
+            _ => keys(&args.by)?,
         };
         let min_wait = args.min_wait.unwrap_or_default().as_nanos();
         Ok(RecordConfig {
@@ -96,12 +94,7 @@ impl RecordConfig {
                 StreamFormat::None => None,
             },
             raw: args.raw,
-            by: match by {
-                By::Caller => report::By::Caller,
-                By::Lock => report::By::Lock,
-                By::Task => report::By::Task,
-                By::Type => report::By::Type,
-            },
+            by,
             sort_by: column(args.key)?,
             entries: args.entries,
             min_wait_ns: u64::try_from(min_wait).unwrap_or(u64::MAX),
@@ -156,4 +149,28 @@ fn column(key: SortKey) -> Result<&'static Column, Usage> {
         SortKey::AvgWait => "avg_wait",
     };
     Column::find(id).ok_or_else(|| Usage(format!("-k {id}: no such column")))
+}
+
+fn keys(asked: &[By]) -> Result<Vec<report::By>, Usage> {
+    let keys: Vec<report::By> = asked
+        .iter()
+        .map(|by| match by {
+            By::Caller => report::By::Caller,
+            By::Stack => report::By::Stack,
+            By::Lock => report::By::Lock,
+            By::Task => report::By::Task,
+            By::Process => report::By::Process,
+            By::Comm => report::By::Comm,
+            By::Type => report::By::Type,
+            By::Cpu => report::By::Cpu,
+            By::Context => report::By::Context,
+        })
+        .collect();
+    let twice =
+        keys.iter().enumerate().any(|(place, key)| keys.iter().take(place).any(|k| k == key));
+    match keys.len() {
+        _ if twice => Err(Usage("--by: each key once".to_owned())),
+        1..=MAX_KEYS => Ok(keys),
+        count => Err(Usage(format!("--by: {count} keys, of at most {MAX_KEYS}"))),
+    }
 }

@@ -44,7 +44,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     let open = open_waits(&results);
     let columns: Vec<_> = DEFAULT_FIELDS.iter().filter_map(|id| Column::find(id)).collect();
     let summary = Summary {
-        by: config.by,
+        by: &config.by,
         columns: &columns,
         rows: &rows,
         totals: results.kept.rows,

@@ -150,7 +150,7 @@ fn prepare(
             cpus: config.cpus.clone(),
             min_wait_ns: config.min_wait_ns,
             own,
-            by: config.by,
+            by: config.by.clone(),
         },
         rows: config.rows,
         raw: config.raw,

@@ -128,7 +128,7 @@ pub enum FieldValue<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Summary<'a> {
     /// What the rows stand for.
-    pub by: By,
+    pub by: &'a [By],
     /// The columns, in order.
     pub columns: &'a [&'static Column],
     /// The rows to show, in order.

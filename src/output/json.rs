@@ -65,7 +65,7 @@ enum Record<'a, F: Serialize> {
     Summary {
         duration_ns: u64,
         waits: u64,
-        by: &'static str,
+        by: Vec<&'static str>,
         rows: Vec<JsonRow<'a>>,
         totals: Figures<'a>,
         open: Vec<JsonOpen<'a>>,
@@ -153,12 +153,12 @@ pub fn loss(loss: &StreamLoss, out: &mut dyn Write) -> io::Result<()> {
 
 /// The last line of a stream.
 pub fn summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let row = |row| JsonRow { row, symbols: summary.symbols };
+    let row = |row| JsonRow { row, by: summary.by, symbols: summary.symbols };
     line(
         &Plain::Summary {
             duration_ns: summary.duration_ns,
             waits: summary.totals.waits(),
-            by: summary.by.name(),
+            by: summary.by.iter().map(|by| by.name()).collect(),
             rows: summary.rows.iter().map(row).collect(),
             totals: Figures(&summary.totals),
             open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),

@@ -10,6 +10,7 @@ pub mod text;
 
 mod errno;
 mod input;
+mod keys;
 #[cfg(test)]
 mod samples;
 

@@ -1,10 +1,12 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
 use super::Summary;
-use super::text::{caller_text, comm_text, task_text};
+use super::keys::{KeyColumn, columns, shown, values};
+use super::text::{caller_text, task_text};
 use crate::event::LockKind;
-use crate::report::{By, Column, Identity, Quality, Row, RowKey, RowStats, Unit, scaled};
+use crate::report::{By, Column, Identity, Part, Quality, Row, RowKey, RowStats, Unit, scaled};
 use std::io::{self, Write};
+use unicode_width::UnicodeWidthStr;
 
 /// How much is said about the quality of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,10 +29,11 @@ const OVERFLOW: &str = "(overflow)";
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
     if !summary.rows.is_empty() {
-        header(summary, out)?;
+        let cells = Cells::new(summary);
+        header(summary, &cells, out)?;
         for row in summary.rows {
             figures(summary.columns, &row.stats, out)?;
-            writeln!(out, "{}", tail(row, summary))?;
+            writeln!(out, " {}", cells.line(cells.texts(row, summary)))?;
         }
         writeln!(out)?;
     }
@@ -39,17 +42,12 @@ pub fn write(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::
     quality(summary.quality, detail, out)
 }
 
-fn header(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn header(summary: &Summary<'_>, cells: &Cells, out: &mut dyn Write) -> io::Result<()> {
     for column in summary.columns {
         write!(out, "{:>width$} ", column.title, width = column.width)?;
     }
-    let tail = match summary.by {
-        By::Caller => format!("  {:>10}   {}", "type", "caller"),
-        By::Lock => format!("  {:>16}   {}", "address", "symbol"),
-        By::Task => format!("  {:>10}   {}", "pid", "comm"),
-        By::Type => format!("  {:>10}", "type"),
-    };
-    writeln!(out, "{tail}\n")
+    let titles = cells.columns.iter().map(|column| column.title.to_owned()).collect();
+    writeln!(out, " {}\n", cells.line(titles))
 }
 
 fn figures(columns: &[&Column], stats: &RowStats, out: &mut dyn Write) -> io::Result<()> {
@@ -67,40 +65,82 @@ fn figures(columns: &[&Column], stats: &RowStats, out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
-/// What a row stands for, behind its figures.
-fn tail(row: &Row, summary: &Summary<'_>) -> String {
-    match (row.key, summary.by) {
-        (RowKey::Caller { caller, kind }, _) => {
-            format!("  {:>10}   {}", kind.name(), caller_text(caller, summary.symbols))
+/// What rows stand for, behind their figures.
+struct Cells {
+    columns: Vec<KeyColumn>,
+    /// Text before the last column is padded to the widest of its column.
+    widths: Vec<usize>,
+}
+
+impl Cells {
+    fn new(summary: &Summary<'_>) -> Cells {
+        let columns = columns(summary.by);
+        let columns: Vec<KeyColumn> = match summary.by {
+            // As in perf the type stands behind the symbol, in brackets.
+            [By::Lock] => columns.into_iter().filter(|column| column.id != "type").collect(),
+            _ => columns,
+        };
+        let mut cells = Cells { widths: vec![0; columns.len()], columns };
+        let titles = cells.columns.iter().map(|column| column.title.to_owned()).collect();
+        let rows = summary.rows.iter().map(|row| cells.texts(row, summary));
+        let all: Vec<Vec<String>> = rows.chain([titles]).collect();
+        for (place, width) in cells.widths.iter_mut().enumerate() {
+            let widest = all.iter().filter_map(|texts| texts.get(place)).map(|text| text.width());
+            *width = widest.max().unwrap_or(0);
         }
-        (RowKey::Lock { lock, kind }, _) => {
-            format!("  {lock:016x}   {}", lock_text(lock, kind, summary))
+        cells
+    }
+
+    fn texts(&self, row: &Row, summary: &Summary<'_>) -> Vec<String> {
+        let tid = match row.key {
+            RowKey::Of([Some(Part::Task { tid, .. }), ..]) => Some(tid),
+            _ => None,
+        };
+        let values = values(&row.key, &self.columns, summary.symbols);
+        let mut texts: Vec<String> = values.iter().map(|value| shown(value, tid)).collect();
+        if summary.by == [By::Lock]
+            && let (Some(symbol), Some(kind)) = (texts.last_mut(), kind_of(&row.key))
+        {
+            *symbol = match symbol.as_str() {
+                "-" => format!("({kind})"),
+                name => format!("{name} ({kind})"),
+            };
         }
-        (RowKey::Task { tid, comm, .. }, _) => {
-            format!("  {:>10}   {}", tid.0, comm_text(tid, comm))
+        if matches!(row.key, RowKey::Overflow(_)) {
+            match texts.last_mut() {
+                Some(last) if last.starts_with(['-', '(']) => {
+                    *last =
+                        format!("{OVERFLOW}{}", last.replacen('-', "", 1).replacen('(', " (", 1));
+                }
+                _ => texts.push(OVERFLOW.to_owned()),
+            }
         }
-        (RowKey::Context(context), _) => format!("  {:>10}   [{}]", "-", context.name()),
-        (RowKey::Type(kind), _) => format!("  {:>10}", kind.name()),
-        (RowKey::Overflow(kind), By::Lock) => {
-            format!("  {:>16}   {OVERFLOW} ({})", "-", kind_name(kind))
-        }
-        (RowKey::Overflow(kind), By::Task) => {
-            format!("  {:>10}   {OVERFLOW} {}", "-", kind_name(kind))
-        }
-        (RowKey::Overflow(kind), _) => format!("  {:>10}   {OVERFLOW}", kind_name(kind)),
+        texts
+    }
+
+    /// Numbers to the right; text to the left, the last without padding.
+    fn line(&self, texts: Vec<String>) -> String {
+        let last = texts.len().saturating_sub(1);
+        let cells = texts.into_iter().enumerate().map(|(place, text)| {
+            let width = self.columns.get(place).and_then(|column| column.width);
+            let widest = self.widths.get(place).copied().unwrap_or(0);
+            match width {
+                Some(width) => format!("{:>1$}", text, width.max(widest)),
+                None if place == last => text,
+                None => format!("{text}{:1$}", "", widest.saturating_sub(text.width())),
+            }
+        });
+        format!(" {}", cells.collect::<Vec<_>>().join("   "))
     }
 }
 
-/// The kind of lock of an overflow row; by task there are no kinds.
-fn kind_name(kind: Option<LockKind>) -> &'static str {
-    kind.map_or("any", LockKind::name)
-}
-
-fn lock_text(lock: u64, kind: LockKind, summary: &Summary<'_>) -> String {
-    match summary.symbols.resolve_data(lock) {
-        Some(symbol) if symbol.offset == 0 => format!("{} ({})", symbol.name, kind.name()),
-        Some(symbol) => format!("{symbol} ({})", kind.name()),
-        None => format!("({})", kind.name()),
+fn kind_of(key: &RowKey) -> Option<&'static str> {
+    match key {
+        RowKey::Of(parts) => parts.iter().flatten().find_map(|part| match part {
+            Part::Lock(_, kind) => Some(kind.name()),
+            _ => None,
+        }),
+        RowKey::Overflow(kind) => kind.map(LockKind::name),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::aggregate::{Sample, Stats};
 use crate::cmdline_cache::{Certainty, CmdlineCache, TaskName};
 use crate::contention::{OpenWait, Outcome, Wait};
 use crate::event::{Comm, Context, Cpu, Head, LockFlags, StackId, Tid};
-use crate::report::{By, RowKey};
+use crate::report::{By, Part, RowKey};
 use crate::symbols::{StackTable, Waiter};
 
 use super::targets::Targets;
@@ -23,7 +23,7 @@ pub struct Keep {
     /// Our own process, whose waits are never shown.
     pub own: Tid,
     /// What a row stands for.
-    pub by: By,
+    pub by: Vec<By>,
 }
 
 /// A finished wait under its name.
@@ -110,7 +110,7 @@ impl Keep {
             let caller = caller(wait.stack, wait.flags, stacks);
             let named = NamedWait { wait: *wait, name, caller };
             let sample = count(&named, kept);
-            return Some((named, self.row_key(&named), sample));
+            return Some((named, self.row_key(&named, cache), sample));
         };
         *left_out += 1;
         None
@@ -139,21 +139,35 @@ impl Keep {
             && self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&head.cpu))
     }
 
-    fn row_key(&self, named: &NamedWait) -> RowKey {
-        let wait = &named.wait;
-        let kind = wait.flags.kind();
-        match self.by {
-            By::Caller => RowKey::Caller { caller: named.caller, kind },
-            By::Lock => RowKey::Lock { lock: wait.lock, kind },
-            By::Type => RowKey::Type(kind),
-            By::Task => match wait.begin.context {
-                Context::Task => RowKey::Task {
-                    tid: wait.begin.tid,
-                    incarnation: named.name.incarnation,
-                    comm: known_comm(&named.name),
-                },
-                context => RowKey::Context(context),
-            },
+    fn row_key(&self, named: &NamedWait, cache: &CmdlineCache) -> RowKey {
+        RowKey::of(self.by.iter().map(|&by| part(by, named, cache)))
+    }
+}
+
+fn part(by: By, named: &NamedWait, cache: &CmdlineCache) -> Part {
+    let NamedWait { wait, name, caller } = named;
+    let begin = &wait.begin;
+    let kind = wait.flags.kind();
+    let tid = begin.tid;
+    match (by, begin.context) {
+        (By::Caller, _) => Part::Caller(*caller, kind),
+        (By::Stack, _) => Part::Stack(wait.stack, kind),
+        (By::Lock, _) => Part::Lock(wait.lock, kind),
+        (By::Type, _) => Part::Type(kind),
+        (By::Cpu, _) => Part::Cpu(begin.cpu),
+        (By::Context, context) => Part::Context(context),
+        (By::Task, Context::Task) => {
+            Part::Task { tid, incarnation: name.incarnation, comm: known_comm(name) }
+        }
+        (By::Task, context) => Part::Interrupt(context),
+        (By::Comm, _) => Part::Comm(known_comm(name)),
+        (By::Process, _) => {
+            let leader = name.tgid.map(|tgid| cache.name_at(tgid, begin.cpu, begin.stamp));
+            Part::Process {
+                pid: name.tgid,
+                incarnation: leader.map_or(0, |leader| leader.incarnation),
+                comm: leader.as_ref().and_then(known_comm),
+            }
         }
     }
 }

@@ -12,5 +12,5 @@ pub use crate::aggregate::Stats as RowStats;
 pub use column::{COLUMNS, Column, DEFAULT_FIELDS, Unit};
 pub use identity::Identity;
 pub use quality::{CpuEvents, Quality};
-pub use row::{By, Row, RowKey, select};
+pub use row::{By, MAX_KEYS, Part, Row, RowKey, select};
 pub use time::{Scaled, scaled};

@@ -35,14 +35,14 @@ fn a_commands_descendants_are_followed_and_nobody_else() {
 #[test]
 fn a_process_is_followed_until_it_ends() {
     let Some(_alone) = live() else { return };
-    let mut workload = ftlock(&["demo-workload", "--duration", "1s"]).spawn().unwrap();
+    let mut workload = ftlock(&["demo-workload", "--duration", "4s"]).spawn().unwrap();
     let pid = workload.id();
     let recording = Recording::start(&["-p", &pid.to_string()]);
     workload.wait().unwrap();
     let (records, status) = recording.wait();
     assert_eq!(status, 0);
     let waits = of(&records, "wait");
-    assert!(waits.len() > 100);
+    assert!(waits.len() > 20);
     // Threads, but not the children.
     assert!(waits.iter().all(|wait| wait["pid"] == pid));
     let tids: HashSet<u64> = waits.iter().map(|wait| wait["tid"].as_u64().unwrap()).collect();
@@ -52,7 +52,7 @@ fn a_process_is_followed_until_it_ends() {
 #[test]
 fn a_thread_is_followed_alone() {
     let Some(_alone) = live() else { return };
-    let mut workload = ftlock(&["demo-workload", "--duration", "1s"]).spawn().unwrap();
+    let mut workload = ftlock(&["demo-workload", "--duration", "4s"]).spawn().unwrap();
     let tasks = format!("/proc/{}/task", workload.id());
     let mut tid = String::new();
     crate::support::until("the workload has threads", || {

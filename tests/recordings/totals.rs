@@ -106,7 +106,7 @@ impl Recorded {
                 cpus: None,
                 min_wait_ns: 0,
                 own: Tid(u32::MAX),
-                by: By::Lock,
+                by: vec![By::Lock],
             },
             rows,
             raw,

@@ -1,9 +1,9 @@
 //! The parts of the summary record.
 
 use super::{Address, caller_name, comm};
-use crate::event::LockKind;
 use crate::output::StreamOpen;
-use crate::report::{COLUMNS, Identity, Row, RowKey, RowStats};
+use crate::output::keys::{KeyValue, columns, values};
+use crate::report::{By, COLUMNS, Identity, Row, RowKey, RowStats};
 use crate::symbols::Kallsyms;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -44,35 +44,25 @@ impl<'a> JsonOpen<'a> {
 /// A row's keys and all columns, in one object.
 pub(super) struct JsonRow<'a> {
     pub(super) row: &'a Row,
+    pub(super) by: &'a [By],
     pub(super) symbols: &'a Kallsyms,
 }
 
 impl Serialize for JsonRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        let kind_entry =
-            |map: &mut S::SerializeMap, kind: LockKind| map.serialize_entry("type", kind.name());
-        match self.row.key {
-            RowKey::Caller { caller, kind } => {
-                let name = caller.map(|addr| caller_name(addr, self.symbols));
-                map.serialize_entry("caller", &name)?;
-                kind_entry(&mut map, kind)?;
-            }
-            RowKey::Lock { lock, kind } => {
-                let symbol = self.symbols.resolve_data(lock).map(|symbol| symbol.to_string());
-                map.serialize_entry("lock", &Address(lock))?;
-                map.serialize_entry("symbol", &symbol)?;
-                kind_entry(&mut map, kind)?;
-            }
-            RowKey::Task { tid, comm, .. } => {
-                map.serialize_entry("tid", &tid.0)?;
-                map.serialize_entry("comm", &self::comm(comm.as_ref()))?;
-            }
-            RowKey::Context(context) => map.serialize_entry("context", context.name())?,
-            RowKey::Type(kind) => kind_entry(&mut map, kind)?,
-            RowKey::Overflow(kind) => {
-                map.serialize_entry("overflow", &true)?;
-                map.serialize_entry("type", &kind.map(LockKind::name))?;
+        let columns = columns(self.by);
+        let values = values(&self.row.key, &columns, self.symbols);
+        if matches!(self.row.key, RowKey::Overflow(_)) {
+            map.serialize_entry("overflow", &true)?;
+        }
+        for (column, value) in columns.iter().zip(values) {
+            match value {
+                KeyValue::Number(number) => map.serialize_entry(column.id, &number)?,
+                KeyValue::Address(address) => map.serialize_entry(column.id, &Address(address))?,
+                KeyValue::Text(text) => map.serialize_entry(column.id, &text)?,
+                KeyValue::Name(name) => map.serialize_entry(column.id, &comm(Some(&name)))?,
+                KeyValue::Unknown => map.serialize_entry(column.id, &())?,
             }
         }
         figures(&mut map, &self.row.stats)?;

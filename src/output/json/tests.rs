@@ -2,7 +2,7 @@ use super::super::samples::{ClosedPipe, LOCK, pipe_wait, symbols, written};
 use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use super::{event, header, loss, summary, wait};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
-use crate::report::{By, CpuEvents, Quality, Row, RowKey, RowStats};
+use crate::report::{By, CpuEvents, Part, Quality, Row, RowKey, RowStats};
 use serde_json::{Value, json};
 use std::io;
 
@@ -128,49 +128,71 @@ fn the_summary_has_rows_counters_and_identities() {
     let stats = RowStats { contended: 4, wait_total_ns: 10, wait_min_ns: 1, ..RowStats::default() };
     let kind = LockKind::Mutex;
     let comm = Some(Comm::new(b"x\ny"));
-    let keys = [
-        RowKey::Caller { caller: Some(0x1043), kind },
-        RowKey::Caller { caller: None, kind },
-        RowKey::Lock { lock: 0x9000, kind },
-        RowKey::Lock { lock: LOCK, kind },
-        RowKey::Task { incarnation: 0, tid: Tid(7), comm },
-        RowKey::Context(Context::Nmi),
-        RowKey::Type(kind),
-        RowKey::Overflow(Some(kind)),
+    let task = Part::Task { incarnation: 0, tid: Tid(7), comm };
+    let process = Part::Process { incarnation: 0, pid: Some(Tid(6)), comm };
+    let cases = [
+        (
+            vec![By::Caller],
+            RowKey::of([Part::Caller(Some(0x1043), kind)]),
+            json!({"caller": "anon_pipe_write+0x43", "type": "mutex"}),
+        ),
+        (
+            vec![By::Caller],
+            RowKey::of([Part::Caller(None, kind)]),
+            json!({"caller": null, "type": "mutex"}),
+        ),
+        (
+            vec![By::Lock],
+            RowKey::of([Part::Lock(0x9000, kind)]),
+            json!({"lock": "0x9000", "symbol": "tasklist_lock", "type": "mutex"}),
+        ),
+        (
+            vec![By::Lock],
+            RowKey::of([Part::Lock(LOCK, kind)]),
+            json!({"lock": "0xffff888133445566", "symbol": null, "type": "mutex"}),
+        ),
+        (vec![By::Task], RowKey::of([task]), json!({"tid": 7, "comm": "x\ny"})),
+        (
+            vec![By::Task],
+            RowKey::of([Part::Interrupt(Context::Nmi)]),
+            json!({"tid": null, "comm": "[nmi]"}),
+        ),
+        (vec![By::Process], RowKey::of([process]), json!({"pid": 6, "process": "x\ny"})),
+        (
+            vec![By::Cpu, By::Context, By::Type],
+            RowKey::of([Part::Cpu(Cpu(3)), Part::Context(Context::Nmi), Part::Type(kind)]),
+            json!({"cpu": 3, "context": "nmi", "type": "mutex"}),
+        ),
+        (
+            vec![By::Comm, By::Type],
+            RowKey::Overflow(Some(kind)),
+            json!({"overflow": true, "comm": null, "type": "mutex"}),
+        ),
     ];
-    let rows = keys.map(|key| Row { key, stats });
     let cpu = CpuEvents { cpu: 0, read: 1, overrun: 2, dropped: 0, written: 3 };
     let mut quality = Quality { begins_read: 1, cpus: vec![cpu], ..Quality::default() };
     quality.page_faults.insert("short page".to_owned(), 1);
-    let run = Summary {
-        open: &[],
-        by: By::Caller,
-        columns: &[],
-        rows: &rows,
-        totals: stats,
-        quality: &quality,
-        duration_ns: 5,
-        symbols: &symbols(),
-    };
-    let value = parsed(&written(|out| summary(&run, out)));
     let figures = json!({
         "contended": 4, "wait_total": 10, "wait_max": 0, "wait_min": 1, "avg_wait": 2,
         "failed": 0, "uncertain": 0,
     });
-    let expected_keys = [
-        json!({"caller": "anon_pipe_write+0x43", "type": "mutex"}),
-        json!({"caller": null, "type": "mutex"}),
-        json!({"lock": "0x9000", "symbol": "tasklist_lock+0x0", "type": "mutex"}),
-        json!({"lock": "0xffff888133445566", "symbol": null, "type": "mutex"}),
-        json!({"tid": 7, "comm": "x\ny"}),
-        json!({"context": "nmi"}),
-        json!({"type": "mutex"}),
-        json!({"overflow": true, "type": "mutex"}),
-    ];
-    for (row, mut expected) in value["rows"].as_array().unwrap().iter().zip(expected_keys) {
+    let mut value = Value::Null;
+    for (by, key, mut expected) in cases {
+        let run = Summary {
+            by: &by,
+            columns: &[],
+            rows: &[Row { key, stats }],
+            totals: stats,
+            open: &[],
+            quality: &quality,
+            duration_ns: 5,
+            symbols: &symbols(),
+        };
+        value = parsed(&written(|out| summary(&run, out)));
         expected.as_object_mut().unwrap().extend(figures.as_object().unwrap().clone());
-        assert_eq!(*row, expected);
+        assert_eq!(value["rows"], json!([expected]));
     }
+    assert_eq!(value["by"], json!(["comm", "type"]));
     assert_eq!(value["totals"], figures);
     assert_eq!(value["quality"]["page_faults"], json!({"short page": 1}));
     assert_eq!(
@@ -191,12 +213,8 @@ fn the_description_names_every_field() {
     let quality = Quality { cpus: vec![CpuEvents::default()], ..Quality::default() };
     let run = RunInfo { clock: "", kernel: "", cpus: 1, command: &[] };
     let gap = StreamLoss { cpu: Cpu(1), missed: None, after_ns: 1, before_ns: 2 };
-    let keys = [
-        RowKey::Lock { lock: 1, kind: LockKind::Mutex },
-        RowKey::Task { incarnation: 0, tid: Tid(7), comm: None },
-        RowKey::Context(Context::Nmi),
-        RowKey::Overflow(Some(LockKind::Mutex)),
-    ];
+    let keys =
+        [RowKey::of([Part::Lock(1, LockKind::Mutex)]), RowKey::Overflow(Some(LockKind::Mutex))];
     let rows = keys.map(|key| Row { key, stats: RowStats::default() });
     let open = StreamOpen {
         begin_ns: 1,
@@ -211,7 +229,7 @@ fn the_description_names_every_field() {
     };
     let end = Summary {
         open: &[open],
-        by: By::Lock,
+        by: &[By::Lock, By::Task, By::Process, By::Context],
         columns: &[],
         rows: &rows,
         totals: RowStats::default(),

@@ -2,7 +2,7 @@ use super::super::StreamOpen;
 use super::super::samples::{LOCK, PIPE_WRITE, symbols, written};
 use super::{Detail, Summary, grouped, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
-use crate::report::{By, Column, CpuEvents, DEFAULT_FIELDS, Quality, Row, RowKey, RowStats};
+use crate::report::{By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats};
 
 fn columns(ids: &[&str]) -> Vec<&'static Column> {
     ids.iter().map(|id| Column::find(id).unwrap()).collect()
@@ -35,7 +35,7 @@ fn table(
     let rows: Vec<Row> = rows.iter().map(|&(key, stats)| Row { key, stats }).collect();
     let open: Vec<StreamOpen> = (0..quality.open).map(|_| open_wait()).collect();
     let summary = Summary {
-        by,
+        by: &[by],
         columns: &columns(fields),
         rows: &rows,
         totals: RowStats { contended: quality.ok, failed: quality.failed, ..RowStats::default() },
@@ -81,9 +81,9 @@ const ONE: RowStats = RowStats {
 fn callers_stand_as_in_perf() {
     let kind = LockKind::Spinlock;
     let rows = [
-        (RowKey::Caller { caller: Some(0x4032), kind }, ONE),
-        (RowKey::Caller { caller: Some(0x5010), kind: LockKind::RwsemWrite }, RowStats::default()),
-        (RowKey::Caller { caller: None, kind }, ONE),
+        (RowKey::of([Part::Caller(Some(0x4032), kind)]), ONE),
+        (RowKey::of([Part::Caller(Some(0x5010), LockKind::RwsemWrite)]), RowStats::default()),
+        (RowKey::of([Part::Caller(None, kind)]), ONE),
         (RowKey::Overflow(Some(kind)), ONE),
     ];
     let expected = " contended   total wait     max wait     avg wait         type   caller
@@ -109,16 +109,15 @@ fn tasks_stand_as_in_perf() {
         failed: 2,
         ..RowStats::default()
     };
-    let task = |tid, comm: Option<&[u8]>| RowKey::Task {
-        tid: Tid(tid),
-        incarnation: 0,
-        comm: comm.map(Comm::new),
+    let task = |tid, comm: Option<&[u8]>| {
+        let (tid, comm) = (Tid(tid), comm.map(Comm::new));
+        RowKey::of([Part::Task { tid, incarnation: 0, comm }])
     };
     let rows = [
         (task(6904, Some(b"sched-messaging")), stats),
         (task(7, Some(b"x\ny")), ONE),
         (task(8, None), ONE),
-        (RowKey::Context(Context::Softirq), ONE),
+        (RowKey::of([Part::Interrupt(Context::Softirq)]), ONE),
         (RowKey::Overflow(None), ONE),
     ];
     let expected = " contended   total wait     max wait     min wait     avg wait     failed          pid   comm
@@ -127,7 +126,7 @@ fn tasks_stand_as_in_perf() {
          1    764.16 us    764.16 us    764.16 us    764.16 us          0            7   x\\ny
          1    764.16 us    764.16 us    764.16 us    764.16 us          0            8   ?8
          1    764.16 us    764.16 us    764.16 us    764.16 us          0            -   [softirq]
-         1    764.16 us    764.16 us    764.16 us    764.16 us          0            -   (overflow) any
+         1    764.16 us    764.16 us    764.16 us    764.16 us          0            -   (overflow)
 
 ";
     let fields = ["contended", "wait_total", "wait_max", "wait_min", "avg_wait", "failed"];
@@ -139,10 +138,10 @@ fn tasks_stand_as_in_perf() {
 fn locks_have_data_names_and_types_stand_alone() {
     let kind = LockKind::Mutex;
     let rows = [
-        (RowKey::Lock { lock: 0x9000, kind: LockKind::RwlockRead }, ONE),
-        (RowKey::Lock { lock: 0x9008, kind }, ONE),
-        (RowKey::Lock { lock: LOCK, kind }, ONE),
-        (RowKey::Lock { lock: PIPE_WRITE, kind }, ONE),
+        (RowKey::of([Part::Lock(0x9000, LockKind::RwlockRead)]), ONE),
+        (RowKey::of([Part::Lock(0x9008, kind)]), ONE),
+        (RowKey::of([Part::Lock(LOCK, kind)]), ONE),
+        (RowKey::of([Part::Lock(PIPE_WRITE, kind)]), ONE),
         (RowKey::Overflow(Some(kind)), ONE),
     ];
     let expected = " contended            address   symbol
@@ -157,7 +156,7 @@ fn locks_have_data_names_and_types_stand_alone() {
     let text = table(By::Lock, &["contended"], &rows, &clean(), Detail::Notable);
     assert_eq!(text, format!("{expected}{FOOTER}"));
 
-    let rows = [(RowKey::Type(kind), ONE)];
+    let rows = [(RowKey::of([Part::Type(kind)]), ONE)];
     let text = table(By::Type, &["wait_max"], &rows, &clean(), Detail::Notable);
     assert_eq!(text, format!("    max wait         type\n\n   764.16 us        mutex\n\n{FOOTER}"));
 }
@@ -218,4 +217,34 @@ fn many_open_waits_are_counted_rather_than_listed() {
     assert_eq!(lines(Detail::Notable), 11);
     let text = table(By::Caller, &DEFAULT_FIELDS, &[], &quality, Detail::Notable);
     assert!(text.contains(" still waiting: 2 more (see -v)\n"), "{text}");
+}
+
+#[test]
+fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
+    let comm = |name: &[u8]| Part::Comm(Some(Comm::new(name)));
+    let kind = LockKind::Mutex;
+    let rows = [
+        RowKey::of([comm(b"make"), Part::Caller(Some(0x4032), kind), Part::Type(kind)]),
+        RowKey::of([comm(b"x\ny"), Part::Caller(None, LockKind::RwsemRead), Part::Type(kind)]),
+        RowKey::Overflow(Some(kind)),
+    ];
+    let rows = rows.map(|key| Row { key, stats: ONE });
+    let summary = Summary {
+        by: &[By::Comm, By::Caller, By::Type],
+        columns: &columns(&["contended"]),
+        rows: &rows,
+        totals: ONE,
+        open: &[],
+        quality: &Quality::default(),
+        duration_ns: 1,
+        symbols: &symbols(),
+    };
+    let text = written(|out| write(&summary, Detail::Notable, out));
+    let expected = " contended   comm         type   caller
+
+         1   make        mutex   poll_freewait+0x32
+         1   x\\ny      rwsem:R   -
+         1   -           mutex   (overflow)
+";
+    assert!(text.starts_with(expected), "{text}");
 }
