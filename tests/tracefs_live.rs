@@ -295,8 +295,8 @@ fn everything_relied_on_is_set() {
     let config = Config { buffer_size_kb: 300, buffer_percent: 40, ..Config::default() };
     let mut instance = Instance::create(&tracefs, &config).unwrap();
     instance.enable("lock", "contention_begin").unwrap();
-    instance.record_stacks("lock", "contention_begin").unwrap();
-    instance.record_stacks("lock", "contention_begin").unwrap();
+    instance.record_stacks("lock", "contention_begin", None).unwrap();
+    instance.record_stacks("lock", "contention_begin", None).unwrap();
 
     let path = instance.path().to_owned();
     let read = |name: &str| fs::read_to_string(path.join(name)).unwrap();
@@ -360,7 +360,7 @@ fn the_top_level_stays_as_it_was() {
     };
     let before = state();
     let mut instance = tracing_switches(&tracefs, &Config::default());
-    instance.record_stacks("lock", "contention_begin").unwrap();
+    instance.record_stacks("lock", "contention_begin", None).unwrap();
     let mut rings = open_rings(&instance, Reader::Read).unwrap();
     instance.start().unwrap();
     ping_pong(100);

@@ -89,6 +89,30 @@ pub struct CommonArgs {
     /// Print at most N rows; 0 prints none (the footer still covers all)
     #[arg(short = 'E', long, value_name = "N")]
     pub entries: Option<usize>,
+    /// Only these kinds of locks, such as mutex,rwsem:R (perf's names)
+    #[arg(short = 'Y', long, value_name = "TYPE,..", value_delimiter = ',')]
+    pub type_filter: Vec<String>,
+    /// Only these locks: addresses, or kernel symbols
+    #[arg(short = 'L', long, value_name = "LOCK,..", value_delimiter = ',')]
+    pub lock_filter: Vec<String>,
+    /// Only waits whose stack has a symbol that contains one of these
+    #[arg(
+        short = 'S',
+        long,
+        value_name = "NAME,..",
+        value_delimiter = ',',
+        conflicts_with = "no_stack"
+    )]
+    pub callstack_filter: Vec<String>,
+    /// Only tasks whose name matches
+    #[arg(long, value_name = "REGEX")]
+    pub comm: Option<regex::bytes::Regex>,
+    /// Only callers (name+0xoffset) that match
+    #[arg(long, value_name = "REGEX", conflicts_with = "no_stack")]
+    pub caller: Option<regex::Regex>,
+    /// Only waits of tasks themselves, or in interrupts on top of them
+    #[arg(long, value_enum, value_name = "CONTEXT,..", value_delimiter = ',')]
+    pub context: Vec<Context>,
     /// Leave out waits shorter than this, such as 10us or 1ms
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub min_wait: Option<Duration>,
@@ -189,6 +213,19 @@ pub enum By {
     Cpu,
     /// Task, softirq, hardirq or nmi
     Context,
+}
+
+/// Where a wait happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Context {
+    /// In a task's own work
+    Task,
+    /// In a softirq
+    Softirq,
+    /// In a hard interrupt
+    Hardirq,
+    /// In a non-maskable interrupt
+    Nmi,
 }
 
 /// Column to sort by.

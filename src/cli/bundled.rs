@@ -52,6 +52,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
             targets: Targets::All,
             cpus: None,
             min_wait_ns: config.min_wait_ns,
+            filters: config.wanted.filters(&symbols)?,
             own: Tid(u32::MAX),
             by: config.by.clone(),
         },

@@ -12,6 +12,7 @@ use crate::tracefs::{self, Clock, Config, parse_cpu_list};
 
 use super::args::{By, CommonArgs, Reader, RecordArgs, SortKey, StreamFormat};
 use super::exit::Usage;
+use super::wanted::Wanted;
 
 /// Whose waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +39,7 @@ pub(super) struct RecordConfig {
     pub(super) by: Vec<report::By>,
     pub(super) sort_by: &'static Column,
     pub(super) entries: Option<usize>,
+    pub(super) wanted: Wanted,
     pub(super) min_wait_ns: u64,
     pub(super) rows: usize,
     pub(super) tick: Duration,
@@ -82,12 +84,13 @@ impl RecordConfig {
             _ if args.lock_addr => vec![report::By::Lock],
             _ => keys(&args.by)?,
         };
+        let wanted = Wanted::new(args)?;
         let min_wait = args.min_wait.unwrap_or_default().as_nanos();
         Ok(RecordConfig {
             whose,
             cpus,
             command,
-            plan: plan(args)?,
+            plan: Plan { flags: wanted.flags().to_vec(), ..plan(args)? },
             stream: match args.stream {
                 StreamFormat::Text => Some(Format::Text),
                 StreamFormat::Json => Some(Format::Json),
@@ -97,6 +100,7 @@ impl RecordConfig {
             by,
             sort_by: column(args.key)?,
             entries: args.entries,
+            wanted,
             min_wait_ns: u64::try_from(min_wait).unwrap_or(u64::MAX),
             rows: args.map_nr_entries,
             tick: args.tick,
@@ -136,6 +140,7 @@ fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
             Reader::Mmap => tracefs::Reader::Mapped,
         },
         stacks: !args.no_stack,
+        flags: Vec::new(),
         further: further.collect::<Result<_, _>>()?,
     })
 }

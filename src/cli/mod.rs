@@ -12,6 +12,7 @@ mod notes;
 mod outcome;
 mod record;
 mod run;
+mod wanted;
 
 use clap::Parser;
 

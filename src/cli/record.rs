@@ -11,17 +11,17 @@ use anyhow::{Context, anyhow};
 
 use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::PidNamespace;
-use crate::contention::Begins;
 use crate::event::Tid;
 use crate::output::RunInfo;
 use crate::pipeline::{
-    self, Asked, Engine, Format, Keep, Live, NESTED, Queue, Session, Setup, Signals, Stream,
-    Targets, Watched, Workload, enter,
+    self, Asked, Engine, Filters, Format, Keep, Live, NESTED, Queue, Session, Setup, Signals,
+    Stream, Targets, Watched, Workload, enter,
 };
 use crate::symbols::{CallerFinder, Kallsyms, StackTable};
 
 use super::args::RecordArgs;
 use super::config::{RecordConfig, Whose};
+use super::exit::Usage;
 use super::notes::Notes;
 use super::outcome::{Outcome, conclude};
 use super::run::Run;
@@ -40,9 +40,11 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let mut notes = Notes::new(config.quiet, config.stream.is_some() && io::stdout().is_terminal());
     let watched = watched(config)?;
     let symbols = Arc::new(kernel_symbols(&mut notes));
+    let filters = config.wanted.filters(&symbols)?;
     let session = start(config, &mut notes)?;
     let namespace = session.namespace;
-    let (mut live, mut engine) = prepare(config, session, &symbols)?;
+    check_cpus(config, &session.live)?;
+    let (mut live, mut engine) = prepare(config, session, &symbols, filters);
     live.wake_on(signals.wake())?;
     live.wake_when_unread(&io::stdout());
     live.trace_locks(&config.plan)?;
@@ -94,6 +96,16 @@ fn watched(config: &RecordConfig) -> anyhow::Result<Vec<Watched>> {
     Ok(numbers.iter().map(|&number| Watched::find(number, asked)).collect::<Result<_, _>>()?)
 }
 
+/// Waits on a CPU that is not there would never come.
+fn check_cpus(config: &RecordConfig, live: &Live) -> Result<(), Usage> {
+    let asked = config.cpus.iter().flatten();
+    let absent = asked.filter(|asked| !live.cpus().any(|cpu| cpu == **asked)).min();
+    match absent {
+        Some(cpu) => Err(Usage(format!("-C {}: this machine has no such CPU", cpu.0))),
+        None => Ok(()),
+    }
+}
+
 /// Callers and locks are shown by address where the kernel's symbols cannot be had.
 fn kernel_symbols(notes: &mut Notes) -> Kallsyms {
     Kallsyms::read(Path::new("/proc/kallsyms")).unwrap_or_else(|error| {
@@ -130,7 +142,8 @@ fn prepare(
     config: &RecordConfig,
     session: Session,
     symbols: &Arc<Kallsyms>,
-) -> anyhow::Result<(Live, Engine)> {
+    filters: Filters,
+) -> (Live, Engine) {
     let own = session.own;
     let numbers = |numbers: &[u32]| numbers.iter().copied().map(Tid).collect();
     let targets = match &config.whose {
@@ -149,16 +162,17 @@ fn prepare(
             targets,
             cpus: config.cpus.clone(),
             min_wait_ns: config.min_wait_ns,
+            filters,
             own,
             by: config.by.clone(),
         },
         rows: config.rows,
         raw: config.raw,
-        begins: Begins::All,
+        begins: config.plan.begins(),
     };
     let mut engine = Engine::new(setup, session.live.cpus());
     engine.seed(session.tasks);
-    Ok((session.live, engine))
+    (session.live, engine)
 }
 
 fn stream<'a>(

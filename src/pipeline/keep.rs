@@ -9,6 +9,7 @@ use crate::event::{Comm, Context, Cpu, Head, LockFlags, StackId, Tid};
 use crate::report::{By, Part, RowKey};
 use crate::symbols::{StackTable, Waiter};
 
+use super::filters::Filters;
 use super::targets::Targets;
 
 /// Which waits reach the rows and the stream. What is left out still counts in the pairing.
@@ -20,6 +21,8 @@ pub struct Keep {
     pub cpus: Option<HashSet<Cpu>>,
     /// Not shorter than this.
     pub min_wait_ns: u64,
+    /// Meeting these conditions.
+    pub filters: Filters,
     /// Our own process, whose waits are never shown.
     pub own: Tid,
     /// What a row stands for.
@@ -58,7 +61,7 @@ pub struct Kept {
     pub internal: Stats,
     /// Our own.
     pub own: u64,
-    /// Of tasks, or on CPUs, that were not asked for.
+    /// Of tasks, on CPUs, for locks or from callers that were not asked for.
     pub not_asked: u64,
     /// Shorter than asked for.
     pub short: u64,
@@ -100,15 +103,14 @@ impl Keep {
     ) -> Option<(NamedWait, RowKey, Sample)> {
         let begin = &wait.begin;
         let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
+        let named = NamedWait { wait: *wait, name, caller: caller(wait.stack, wait.flags, stacks) };
         let left_out = if name.tgid == Some(self.own) {
             &mut kept.own
-        } else if !self.wants(begin, &name) {
+        } else if !self.wants(begin, &name) || !self.filters.pass(&named, stacks) {
             &mut kept.not_asked
         } else if wait.wait_ns() < self.min_wait_ns {
             &mut kept.short
         } else {
-            let caller = caller(wait.stack, wait.flags, stacks);
-            let named = NamedWait { wait: *wait, name, caller };
             let sample = count(&named, kept);
             return Some((named, self.row_key(&named, cache), sample));
         };

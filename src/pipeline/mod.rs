@@ -13,6 +13,7 @@
 
 mod engine;
 mod error;
+mod filters;
 mod keep;
 mod lane;
 mod live;
@@ -33,6 +34,7 @@ mod workload;
 
 pub use engine::{Chunk, Engine, Setup};
 pub use error::Error;
+pub use filters::Filters;
 pub use keep::{Keep, Kept, NamedWait, OpenNamed};
 pub use lane::ReadCounts;
 pub use live::{Ended, Live};

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::cmdline_cache::proc::{self, PidNamespace, SeededTask};
+use crate::contention::Begins;
 use crate::event::decode::Decoder;
-use crate::event::{Stamp, Tid};
+use crate::event::{LockFlags, Stamp, Tid};
 use crate::tracefs::{
     self, Abi, Config, Endian, EventFormat, Instance, Leftovers, Reader, SubbufLayout, Tracefs,
 };
@@ -38,8 +39,29 @@ pub struct Plan {
     pub reader: Reader,
     /// Whether a kernel stack is recorded with each begin.
     pub stacks: bool,
+    /// Begins with these flags only; with any if empty. An end whose begin is left out is recorded
+    /// all the same, since it carries no flags.
+    pub flags: Vec<LockFlags>,
     /// Further events, by system and name.
     pub further: Vec<(String, String)>,
+}
+
+impl Plan {
+    /// Which begins the trace has.
+    pub fn begins(&self) -> Begins {
+        if self.flags.is_empty() { Begins::All } else { Begins::Filtered }
+    }
+
+    /// The kernel-side filter on begins. A mutex's phases go together: the first one may spin.
+    fn condition(&self) -> Option<String> {
+        let mutex = |flags: &&LockFlags| flags.is_mutex();
+        let both = ["flags == 32", "flags == 33"].map(str::to_owned);
+        let phases = self.flags.iter().any(|flags| flags.is_mutex()).then_some(both);
+        let others = self.flags.iter().filter(|flags| !mutex(flags));
+        let terms = others.map(|flags| format!("flags == {}", flags.0));
+        let terms: Vec<String> = terms.chain(phases.into_iter().flatten()).collect();
+        (!terms.is_empty()).then(|| terms.join(" || "))
+    }
 }
 
 /// A trace that is set up: tasks are followed, locks not yet.
@@ -109,8 +131,12 @@ impl Live {
     /// Lets the instance follow locks, and whatever else was asked for.
     pub fn trace_locks(&mut self, plan: &Plan) -> Result<(), Error> {
         let instance = self.instance();
+        let condition = plan.condition();
+        if let Some(condition) = &condition {
+            instance.filter("lock", "contention_begin", condition)?;
+        }
         if plan.stacks {
-            instance.record_stacks("lock", "contention_begin")?;
+            instance.record_stacks("lock", "contention_begin", condition.as_deref())?;
         }
         for (system, event) in &plan.further {
             instance.enable(system, event)?;

@@ -103,13 +103,25 @@ impl Instance {
         file::write(&self.event_dir(system, event)?.join("enable"), "1")
     }
 
+    /// Records only those of an event's records that meet a condition on its fields, in the
+    /// language of Documentation/trace/events.rst.
+    pub fn filter(&mut self, system: &str, event: &str, condition: &str) -> Result<(), Error> {
+        file::write(&self.event_dir(system, event)?.join("filter"), condition)
+    }
+
     /// Records no event any more. Enabled events cost time even while tracing is stopped.
     pub fn disable_all(&mut self) -> Result<(), Error> {
         file::write(&self.path.join("events/enable"), "0")
     }
 
-    /// Records a kernel stack behind each of an event's records. Set twice, it is set once.
-    pub fn record_stacks(&mut self, system: &str, event: &str) -> Result<(), Error> {
+    /// Records a kernel stack behind each of an event's records, or those that meet a condition.
+    /// Set twice, it is set once.
+    pub fn record_stacks(
+        &mut self,
+        system: &str,
+        event: &str,
+        condition: Option<&str>,
+    ) -> Result<(), Error> {
         const STACKTRACE: &str = "stacktrace";
         let path = self.event_dir(system, event)?.join("trigger");
         let text = file::read(&path)?;
@@ -120,7 +132,11 @@ impl Instance {
             let (system, event) = (system.to_owned(), event.to_owned());
             return Err(Error::MissingTrigger { system, event, trigger: STACKTRACE });
         }
-        match file::write(&path, STACKTRACE) {
+        let trigger = match condition {
+            Some(condition) => format!("{STACKTRACE} if {condition}"),
+            None => STACKTRACE.to_owned(),
+        };
+        match file::write(&path, &trigger) {
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
             written => {
                 written?;

@@ -9,7 +9,7 @@ use ftlock::contention::Begins;
 use ftlock::event::decode::Decoder;
 use ftlock::event::{Cpu, Gap, Tid};
 use ftlock::pipeline::{
-    Engine, Keep, NamedWait, RawEvent, Results, Setup, Sink, Targets, quality, replay,
+    Engine, Filters, Keep, NamedWait, RawEvent, Results, Setup, Sink, Targets, quality, replay,
 };
 use ftlock::report::By;
 use ftlock::symbols::{CallerFinder, Kallsyms, StackTable};
@@ -99,12 +99,13 @@ impl Recorded {
         let setup = Setup {
             layout: self.layout,
             decoder: Decoder::new(self.abi, self.formats.iter().cloned()).unwrap(),
-            stacks: StackTable::new(1 << 12, Arc::new(CallerFinder::new(symbols))),
+            stacks: StackTable::new(1 << 12, Arc::new(CallerFinder::new(Arc::clone(&symbols)))),
             cache: CmdlineCache::new(1 << 16),
             keep: Keep {
                 targets: Targets::All,
                 cpus: None,
                 min_wait_ns: 0,
+                filters: Filters::new(Arc::clone(&symbols)),
                 own: Tid(u32::MAX),
                 by: vec![By::Lock],
             },
