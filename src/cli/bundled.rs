@@ -17,6 +17,7 @@ use crate::tracefs::{Abi, Endian, EventFormat, SubbufLayout};
 
 use super::config::RecordConfig;
 use super::outcome::{Outcome, conclude};
+use super::record::STREAM_BYTES;
 use super::run::Ending;
 
 /// See `assets/demo/README.md`.
@@ -63,7 +64,8 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
     let mut engine = Engine::new(setup, [Cpu(0), Cpu(1)]);
     let mut stream = match config.stream {
         Some(format) => {
-            let queue = Queue::new(io::stdout()).context("cannot start the stream's thread")?;
+            let queue = Queue::new(io::stdout(), STREAM_BYTES)
+                .context("cannot start the stream's thread")?;
             Some(Stream::new(format, &symbols, queue))
         }
         None => None,

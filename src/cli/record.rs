@@ -29,6 +29,10 @@ use super::run::Run;
 /// Names held at once: every task of a large machine, and the renames of a busy second.
 const MAX_NAMES: usize = 1 << 18;
 
+/// Lines of the stream that may wait for their reader, and for a CPU to write them on a machine
+/// that is overloaded: half a minute of a busy one's waits.
+pub(super) const STREAM_BYTES: usize = 128 << 20;
+
 /// Runs `ftlock record`.
 pub(super) fn run(args: &RecordArgs) -> anyhow::Result<u8> {
     record(&RecordConfig::of_record(args)?)
@@ -181,7 +185,8 @@ fn stream<'a>(
     live: &Live,
 ) -> anyhow::Result<Option<Stream<'a>>> {
     let Some(format) = config.stream else { return Ok(None) };
-    let queue = Queue::new(io::stdout()).context("cannot start the stream's thread")?;
+    let queue =
+        Queue::new(io::stdout(), STREAM_BYTES).context("cannot start the stream's thread")?;
     let mut stream = Stream::new(format, symbols, queue);
     if config.raw && format == Format::Text {
         // trace_pipe has no headings either.
