@@ -115,7 +115,9 @@ fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Endi
 fn disturbed(ended: Option<&Ended>, results: &Results, stats: &[(Cpu, Option<CpuStats>)]) -> bool {
     let changes =
         ended.map_or(&[][..], |ended| &ended.disturbances).iter().map(ToString::to_string);
-    let stolen = results.read.iter().zip(stats).filter_map(|((cpu, read), (_, stats))| {
+    // Of a damaged sub-buffer we have not read all events either.
+    let whole = results.read.iter().zip(stats).filter(|((_, read), _)| read.faults.is_empty());
+    let stolen = whole.filter_map(|((cpu, read), (_, stats))| {
         let taken = stats.as_ref()?.read_events.checked_sub(read.events).filter(|&n| n > 0)?;
         Some(format!("someone else read {taken} events from the ring of cpu {}", cpu.0))
     });
