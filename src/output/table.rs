@@ -1,9 +1,9 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
-use super::Summary;
-use super::text::{caller_text, comm_text, task_text};
+use super::text::{Seconds, caller_text, comm_text, task_text};
+use super::{Summary, hist};
 use crate::event::LockKind;
-use crate::report::{By, Column, Identity, Quality, Row, RowKey, RowStats, Unit, scaled};
+use crate::report::{By, Identity, Quality, Row, RowKey, RowStats, Unit, Witness, scaled};
 use std::io::{self, Write};
 
 /// How much is said about the quality of the data.
@@ -11,8 +11,17 @@ use std::io::{self, Write};
 pub enum Detail {
     /// What is missing or may be wrong.
     Notable,
-    /// Every counter and every identity.
+    /// Every counter and every identity, and who waited longest in each row.
     Everything,
+}
+
+/// What is shown beside the rows.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    /// How much is said.
+    pub detail: Detail,
+    /// Under each row how its waits are spread, in lines of this many characters.
+    pub hist_width: Option<usize>,
 }
 
 /// Open waits that are listed unless everything is.
@@ -25,12 +34,19 @@ const OVERFLOW: &str = "(overflow)";
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
+    let detail = view.detail;
     if !summary.rows.is_empty() {
         header(summary, out)?;
         for row in summary.rows {
-            figures(summary.columns, &row.stats, out)?;
+            figures(summary, &row.stats, out)?;
             writeln!(out, "{}", tail(row, summary))?;
+            if let (Detail::Everything, Some(longest)) = (detail, &row.stats.witness) {
+                witness(longest, summary, out)?;
+            }
+            if let Some(width) = view.hist_width {
+                hist::write(&row.stats.histogram, width, out)?;
+            }
         }
         writeln!(out)?;
     }
@@ -52,17 +68,30 @@ fn header(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{tail}\n")
 }
 
-fn figures(columns: &[&Column], stats: &RowStats, out: &mut dyn Write) -> io::Result<()> {
-    for column in columns {
-        let value = (column.value)(stats);
+fn figures(summary: &Summary<'_>, stats: &RowStats, out: &mut dyn Write) -> io::Result<()> {
+    for column in summary.columns {
+        let value = (column.value)(stats, summary.totals);
         let text = match column.unit {
             Unit::Count => value.to_string(),
             Unit::Nanoseconds => {
                 let time = scaled(value);
                 format!("{} {:<2}", time.value, time.unit)
             }
+            Unit::PerMille => format!("{}.{}%", value / 10, value % 10),
         };
         write!(out, "{text:>width$} ", width = column.width)?;
+    }
+    Ok(())
+}
+
+/// A row's longest wait, and its stack below.
+fn witness(longest: &Witness, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let task = task_text(longest.tid, longest.comm.as_ref(), longest.context);
+    let (when, cpu) = (Seconds(longest.ts_ns), longest.cpu.0);
+    writeln!(out, "    longest at {when}: {task} on cpu {cpu}")?;
+    let frames = longest.stack.and_then(|stack| summary.stacks.frames(stack));
+    for (number, &frame) in frames.iter().flat_map(|frames| frames.iter()).enumerate() {
+        writeln!(out, "      #{number} {}", caller_text(Some(frame), summary.symbols))?;
     }
     Ok(())
 }
@@ -105,7 +134,7 @@ fn lock_text(lock: u64, kind: LockKind, summary: &Summary<'_>) -> String {
 }
 
 fn footer(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let (quality, totals) = (summary.quality, &summary.totals);
+    let (quality, totals) = (summary.quality, summary.totals);
     // Whose wait began before the trace is not known, only that one did.
     let before = if quality.is_all() { quality.began_before_start } else { 0 };
     let open = summary.open.len() as u64;
@@ -188,7 +217,7 @@ fn counted(count: u64, what: &str) -> String {
 }
 
 /// `9,812`
-fn grouped(count: u64) -> String {
+pub(super) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
     for (place, digit) in digits.chars().enumerate() {
