@@ -86,7 +86,7 @@ pub struct CommonArgs {
     /// Rows by lock, as --by lock
     #[arg(short = 'l', long, conflicts_with = "by")]
     pub lock_addr: bool,
-    /// Columns of the table, in this order; that of -k is added (names as there)
+    /// Columns of the table in this order, such as contended,p99; that of -k is added
     #[arg(short = 'F', long, value_name = "FIELD,..", value_delimiter = ',', value_parser = column(),
           default_values = DEFAULT_FIELDS, hide_possible_values = true)]
     pub field: Vec<&'static Column>,
