@@ -1,12 +1,14 @@
 //! The end of a run: where the report goes, and the exit status.
 
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use crate::event::Cpu;
+use crate::output::table::View;
 use crate::output::{Summary, json, table};
 use crate::pipeline::{Ended, Format, Results, Stream, open_waits, quality, status_code};
-use crate::report::{Column, DEFAULT_FIELDS, Quality, Row, RowKey, select};
+use crate::report::{Quality, Row, RowKey, select};
 use crate::symbols::Kallsyms;
 use crate::tracefs::CpuStats;
 
@@ -42,16 +44,16 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     let quality = quality(&results, stats, dropped_lines, config.plan.stacks);
     let rows = rows(config, &results);
     let open = open_waits(&results);
-    let columns: Vec<_> = DEFAULT_FIELDS.iter().filter_map(|id| Column::find(id)).collect();
     let summary = Summary {
         by: &config.by,
-        columns: &columns,
+        columns: &config.columns,
         rows: &rows,
-        totals: results.kept.rows,
+        totals: &results.kept.rows,
         open: &open,
         quality: &quality,
         duration_ns: u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
         symbols,
+        stacks: &results.stacks,
     };
     let printed = print(config, &summary, streamed.is_ok());
     let mut status = status(config, &quality, &traced);
@@ -69,34 +71,44 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
 
 /// The rows to show, in order; the overflow rows behind them.
 fn rows(config: &RecordConfig, results: &Results) -> Vec<Row> {
-    let rows = results.rows.rows.iter().map(|&(key, stats)| Row { key, stats });
+    let rows = results.rows.rows.iter().map(|(key, stats)| (*key, stats));
     let overflow = results.rows.overflow.iter().enumerate();
-    let overflow = overflow.map(|(bucket, &stats)| Row { key: RowKey::of_bucket(bucket), stats });
-    let all = rows.chain(overflow.filter(|row| row.stats.waits() > 0)).collect();
-    select(all, config.sort_by, config.entries)
+    let overflow = overflow.map(|(bucket, stats)| (RowKey::of_bucket(bucket), stats));
+    let all = rows.chain(overflow.filter(|(_, stats)| stats.waits() > 0));
+    let all = all.map(|(key, stats)| Row { key, stats: stats.clone() }).collect();
+    select(all, config.sort_by, &results.kept.rows, config.entries)
 }
 
 /// To stdout; the table to stderr if nobody reads stdout.
 fn print(config: &RecordConfig, summary: &Summary<'_>, stdout_works: bool) -> io::Result<()> {
-    let detail = if config.verbose { table::Detail::Everything } else { table::Detail::Notable };
+    let mut stdout = io::stdout().lock();
+    let view = View {
+        detail: if config.verbose { table::Detail::Everything } else { table::Detail::Notable },
+        hist_width: config.hist.then(|| width(&stdout)),
+    };
     let mut text = Vec::new();
     match config.stream {
         Some(Format::Json) => json::summary(summary, &mut text)?,
         Some(Format::Text) => {
             text.push(b'\n');
-            table::write(summary, detail, &mut text)?;
+            table::write(summary, view, &mut text)?;
         }
-        None => table::write(summary, detail, &mut text)?,
+        None => table::write(summary, view, &mut text)?,
     }
-    let mut stdout = io::stdout().lock();
     let printed = match stdout_works {
         true => stdout.write_all(&text).and_then(|()| stdout.flush()),
         false => Err(io::ErrorKind::BrokenPipe.into()),
     };
     if printed.is_err() && !config.quiet {
-        table::write(summary, detail, &mut io::stderr().lock())?;
+        table::write(summary, view, &mut io::stderr().lock())?;
     }
     printed
+}
+
+/// How many characters a line of a terminal has; elsewhere as many as one usually has.
+fn width(out: impl AsFd) -> usize {
+    let columns = rustix::termios::tcgetwinsize(out).map_or(0, |size| size.ws_col);
+    if columns == 0 { 80 } else { usize::from(columns) }
 }
 
 fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Ending>) -> u8 {

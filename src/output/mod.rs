@@ -9,6 +9,7 @@ pub mod table;
 pub mod text;
 
 mod errno;
+mod hist;
 mod input;
 mod keys;
 #[cfg(test)]

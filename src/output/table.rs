@@ -1,10 +1,10 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
-use super::Summary;
 use super::keys::{KeyColumn, columns, shown, values};
-use super::text::{caller_text, task_text};
+use super::text::{Seconds, caller_text, task_text};
+use super::{Summary, hist};
 use crate::event::LockKind;
-use crate::report::{By, Column, Identity, Part, Quality, Row, RowKey, RowStats, Unit, scaled};
+use crate::report::{By, Identity, Part, Quality, Row, RowKey, RowStats, Unit, Witness, scaled};
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
@@ -13,8 +13,17 @@ use unicode_width::UnicodeWidthStr;
 pub enum Detail {
     /// What is missing or may be wrong.
     Notable,
-    /// Every counter and every identity.
+    /// Every counter and every identity, and who waited longest in each row.
     Everything,
+}
+
+/// What is shown beside the rows.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    /// How much is said.
+    pub detail: Detail,
+    /// Under each row how its waits are spread, in lines of this many characters.
+    pub hist_width: Option<usize>,
 }
 
 /// Open waits that are listed unless everything is.
@@ -27,13 +36,20 @@ const OVERFLOW: &str = "(overflow)";
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
+    let detail = view.detail;
     if !summary.rows.is_empty() {
         let cells = Cells::new(summary);
         header(summary, &cells, out)?;
         for row in summary.rows {
-            figures(summary.columns, &row.stats, out)?;
+            figures(summary, &row.stats, out)?;
             writeln!(out, " {}", cells.line(cells.texts(row, summary)))?;
+            if let (Detail::Everything, Some(longest)) = (detail, &row.stats.witness) {
+                witness(longest, summary, out)?;
+            }
+            if let Some(width) = view.hist_width {
+                hist::write(&row.stats.histogram, width, out)?;
+            }
         }
         writeln!(out)?;
     }
@@ -50,17 +66,30 @@ fn header(summary: &Summary<'_>, cells: &Cells, out: &mut dyn Write) -> io::Resu
     writeln!(out, " {}\n", cells.line(titles))
 }
 
-fn figures(columns: &[&Column], stats: &RowStats, out: &mut dyn Write) -> io::Result<()> {
-    for column in columns {
-        let value = (column.value)(stats);
+fn figures(summary: &Summary<'_>, stats: &RowStats, out: &mut dyn Write) -> io::Result<()> {
+    for column in summary.columns {
+        let value = (column.value)(stats, summary.totals);
         let text = match column.unit {
             Unit::Count => value.to_string(),
             Unit::Nanoseconds => {
                 let time = scaled(value);
                 format!("{} {:<2}", time.value, time.unit)
             }
+            Unit::PerMille => format!("{}.{}%", value / 10, value % 10),
         };
         write!(out, "{text:>width$} ", width = column.width)?;
+    }
+    Ok(())
+}
+
+/// A row's longest wait, and its stack below.
+fn witness(longest: &Witness, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let task = task_text(longest.tid, longest.comm.as_ref(), longest.context);
+    let (when, cpu) = (Seconds(longest.ts_ns), longest.cpu.0);
+    writeln!(out, "    longest at {when}: {task} on cpu {cpu}")?;
+    let frames = longest.stack.and_then(|stack| summary.stacks.frames(stack));
+    for (number, &frame) in frames.iter().flat_map(|frames| frames.iter()).enumerate() {
+        writeln!(out, "      #{number} {}", caller_text(Some(frame), summary.symbols))?;
     }
     Ok(())
 }
@@ -145,7 +174,7 @@ fn kind_of(key: &RowKey) -> Option<&'static str> {
 }
 
 fn footer(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let (quality, totals) = (summary.quality, &summary.totals);
+    let (quality, totals) = (summary.quality, summary.totals);
     // Whose wait began before the trace is not known, only that one did.
     let before = if quality.is_all() { quality.began_before_start } else { 0 };
     let open = summary.open.len() as u64;
@@ -228,7 +257,7 @@ fn counted(count: u64, what: &str) -> String {
 }
 
 /// `9,812`
-fn grouped(count: u64) -> String {
+pub(super) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
     for (place, digit) in digits.chars().enumerate() {
