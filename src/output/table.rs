@@ -1,9 +1,9 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
-use super::keys::{KeyColumn, columns, shown, values};
+use super::keys::{KeyColumn, columns, shown, stack_of, values};
 use super::text::{Seconds, caller_text, task_text};
 use super::{Summary, hist};
-use crate::event::LockKind;
+use crate::event::{LockKind, StackId};
 use crate::report::{By, Identity, Part, Quality, Row, RowKey, RowStats, Unit, Witness, scaled};
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
@@ -44,6 +44,7 @@ pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Resu
         for row in summary.rows {
             figures(summary, &row.stats, out)?;
             writeln!(out, " {}", cells.line(cells.texts(row, summary)))?;
+            stack(stack_of(&row.key), summary, out)?;
             if let (Detail::Everything, Some(longest)) = (detail, &row.stats.witness) {
                 witness(longest, summary, out)?;
             }
@@ -87,7 +88,12 @@ fn witness(longest: &Witness, summary: &Summary<'_>, out: &mut dyn Write) -> io:
     let task = task_text(longest.tid, longest.comm.as_ref(), longest.context);
     let (when, cpu) = (Seconds(longest.ts_ns), longest.cpu.0);
     writeln!(out, "    longest at {when}: {task} on cpu {cpu}")?;
-    let frames = longest.stack.and_then(|stack| summary.stacks.frames(stack));
+    stack(longest.stack, summary, out)
+}
+
+/// A stack's frames, innermost first, a line each.
+fn stack(id: Option<StackId>, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let frames = id.and_then(|stack| summary.stacks.frames(stack));
     for (number, &frame) in frames.iter().flat_map(|frames| frames.iter()).enumerate() {
         writeln!(out, "      #{number} {}", caller_text(Some(frame), summary.symbols))?;
     }
@@ -125,7 +131,7 @@ impl Cells {
             RowKey::Of([Some(Part::Task { tid, .. }), ..]) => Some(tid),
             _ => None,
         };
-        let values = values(&row.key, &self.columns, summary.symbols);
+        let values = values(&row.key, &self.columns, summary);
         let mut texts: Vec<String> = values.iter().map(|value| shown(value, tid)).collect();
         if summary.by == [By::Lock]
             && let (Some(symbol), Some(kind)) = (texts.last_mut(), kind_of(&row.key))

@@ -1,9 +1,10 @@
 //! The parts of the summary record.
 
 use super::{Address, caller_name, comm};
-use crate::output::keys::{KeyValue, columns, values};
+use crate::event::StackId;
+use crate::output::keys::{KeyValue, columns, stack_of, values};
 use crate::output::{StreamOpen, Summary};
-use crate::report::{COLUMNS, Identity, Row, RowKey, RowStats, Unit, Witness};
+use crate::report::{By, COLUMNS, Identity, Row, RowKey, RowStats, Unit, Witness};
 use crate::symbols::Kallsyms;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -54,17 +55,21 @@ struct JsonWitness<'a> {
 
 impl<'a> JsonWitness<'a> {
     fn new(witness: &'a Witness, summary: &Summary<'_>) -> JsonWitness<'a> {
-        let frames = witness.stack.and_then(|stack| summary.stacks.frames(stack));
-        let name = |&frame: &u64| caller_name(frame, summary.symbols);
         JsonWitness {
             ts: witness.ts_ns,
             tid: witness.tid.0,
             comm: comm(witness.comm.as_ref()),
             cpu: witness.cpu.0,
             context: witness.context.name(),
-            stack: frames.map(|frames| frames.iter().map(name).collect()),
+            stack: stack(witness.stack, summary),
         }
     }
+}
+
+/// A stack's frames by name, innermost first.
+fn stack(id: Option<StackId>, summary: &Summary<'_>) -> Option<Vec<String>> {
+    let frames = id.and_then(|stack| summary.stacks.frames(stack))?;
+    Some(frames.iter().map(|&frame| caller_name(frame, summary.symbols)).collect())
 }
 
 /// A row's keys, all columns and the witness, in one object.
@@ -77,7 +82,7 @@ impl Serialize for JsonRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         let columns = columns(self.summary.by);
-        let values = values(&self.row.key, &columns, self.summary.symbols);
+        let values = values(&self.row.key, &columns, self.summary);
         if matches!(self.row.key, RowKey::Overflow(_)) {
             map.serialize_entry("overflow", &true)?;
         }
@@ -89,6 +94,9 @@ impl Serialize for JsonRow<'_> {
                 KeyValue::Name(name) => map.serialize_entry(column.id, &comm(Some(&name)))?,
                 KeyValue::Unknown => map.serialize_entry(column.id, &())?,
             }
+        }
+        if self.summary.by.contains(&By::Stack) {
+            map.serialize_entry("stack", &stack(stack_of(&self.row.key), self.summary))?;
         }
         let stats = &self.row.stats;
         figures(&mut map, stats, self.summary.totals)?;
