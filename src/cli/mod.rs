@@ -10,6 +10,7 @@ mod demo_workload;
 mod exit;
 mod notes;
 mod outcome;
+mod perf_args;
 mod record;
 mod run;
 mod wanted;

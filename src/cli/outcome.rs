@@ -1,5 +1,6 @@
 //! The end of a run: where the report goes, and the exit status.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub(super) struct Outcome<'a> {
     /// What the instance said at the end, if it was asked.
     pub(super) ended: anyhow::Result<Option<Ended>>,
     pub(super) stream: Option<Stream<'a>>,
+    /// Where the report goes; to stdout if not given.
+    pub(super) report: Option<File>,
     pub(super) symbols: &'a Kallsyms,
     pub(super) duration: Duration,
     pub(super) results: Results,
@@ -31,7 +34,7 @@ pub(super) struct Outcome<'a> {
 
 /// Prints the report where someone can read it; returns the exit status.
 pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
-    let Outcome { config, traced, ended, stream, symbols, duration, results } = outcome;
+    let Outcome { config, traced, ended, stream, report, symbols, duration, results } = outcome;
     let (dropped_lines, streamed) = match stream {
         Some(stream) => stream.finish(),
         None => (0, Ok(())),
@@ -55,14 +58,18 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         symbols,
         stacks: &results.stacks,
     };
-    let printed = print(config, &summary, streamed.is_ok());
+    let printed = print(config, &summary, report, streamed.is_ok());
     let mut status = status(config, &quality, &traced);
     if disturbed(ended.as_ref(), &results, stats) {
         status = FAILED;
     }
-    let write_error = streamed.and(printed).err();
-    let write_error = write_error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
-    let write_error = write_error.map(|error| anyhow::anyhow!("cannot write to stdout: {error}"));
+    let place =
+        config.output.as_ref().map_or("stdout".to_owned(), |path| path.display().to_string());
+    let write_error = streamed.map_err(|error| ("stdout".to_owned(), error));
+    let write_error = write_error.and(printed.map_err(|error| (place, error))).err();
+    let write_error = write_error.filter(|(_, error)| error.kind() != io::ErrorKind::BrokenPipe);
+    let write_error =
+        write_error.map(|(place, error)| anyhow::anyhow!("cannot write to {place}: {error}"));
     for error in traced.err().into_iter().chain(end_error).chain(write_error) {
         status = exit::tell(&error);
     }
@@ -79,21 +86,35 @@ fn rows(config: &RecordConfig, results: &Results) -> Vec<Row> {
     select(all, config.sort_by, &results.kept.rows, config.entries)
 }
 
-/// To stdout; the table to stderr if nobody reads stdout.
-fn print(config: &RecordConfig, summary: &Summary<'_>, stdout_works: bool) -> io::Result<()> {
+/// To the file, or to stdout; the table to stderr if nobody reads stdout.
+fn print(
+    config: &RecordConfig,
+    summary: &Summary<'_>,
+    report: Option<File>,
+    stdout_works: bool,
+) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     let view = View {
-        detail: if config.verbose { table::Detail::Everything } else { table::Detail::Notable },
+        detail: match (config.verbose, config.quiet) {
+            (true, _) => table::Detail::Everything,
+            (false, true) => table::Detail::Rows,
+            (false, false) => table::Detail::Notable,
+        },
         hist_width: config.hist.then(|| width(&stdout)),
     };
     let mut text = Vec::new();
     match config.stream {
         Some(Format::Json) => json::summary(summary, &mut text)?,
         Some(Format::Text) => {
-            text.push(b'\n');
+            if report.is_none() {
+                text.push(b'\n');
+            }
             table::write(summary, view, &mut text)?;
         }
         None => table::write(summary, view, &mut text)?,
+    }
+    if let Some(mut file) = report {
+        return file.write_all(&text);
     }
     let printed = match stdout_works {
         true => stdout.write_all(&text).and_then(|()| stdout.flush()),

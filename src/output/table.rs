@@ -11,6 +11,8 @@ use unicode_width::UnicodeWidthStr;
 /// How much is said about the quality of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
+    /// Nothing but the rows, unless something is missing or may be wrong.
+    Rows,
     /// What is missing or may be wrong.
     Notable,
     /// Every counter and every identity, and who waited longest in each row.
@@ -38,9 +40,12 @@ const OVERFLOW: &str = "(overflow)";
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
     let detail = view.detail;
+    let bare = detail == Detail::Rows && summary.quality.is_complete();
     if !summary.rows.is_empty() {
         let cells = Cells::new(summary);
-        header(summary, &cells, out)?;
+        if !bare {
+            header(summary, &cells, out)?;
+        }
         for row in summary.rows {
             figures(summary, &row.stats, out)?;
             writeln!(out, " {}", cells.line(cells.texts(row, summary)))?;
@@ -52,7 +57,12 @@ pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Resu
                 hist::write(&row.stats.histogram, width, out)?;
             }
         }
-        writeln!(out)?;
+        if !bare {
+            writeln!(out)?;
+        }
+    }
+    if bare {
+        return Ok(());
     }
     footer(summary, out)?;
     open(summary, detail, out)?;
