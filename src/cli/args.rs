@@ -68,7 +68,7 @@ pub struct RecordArgs {
     #[command(flatten)]
     pub perf: PerfArgs,
     /// The command to trace, with its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 

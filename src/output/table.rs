@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 /// How much is said about the quality of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// Nothing but the rows, unless something is missing or may be wrong.
+    /// Nothing but the rows, unless something was lost or is uncertain.
     Rows,
     /// What is missing or may be wrong.
     Notable,
@@ -40,7 +40,7 @@ const OVERFLOW: &str = "(overflow)";
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
     let detail = view.detail;
-    let bare = detail == Detail::Rows && summary.quality.is_complete();
+    let bare = detail == Detail::Rows && !has_losses(summary.quality);
     if !summary.rows.is_empty() {
         let cells = Cells::new(summary);
         if !bare {
@@ -67,6 +67,13 @@ pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Resu
     footer(summary, out)?;
     open(summary, detail, out)?;
     quality(summary.quality, detail, out)
+}
+
+/// Whether the rows lack waits or times that were traced for.
+fn has_losses(quality: &Quality) -> bool {
+    quality.events_lost() > 0
+        || quality.uncertain > 0
+        || quality.identities().iter().any(|law| !law.holds())
 }
 
 fn header(summary: &Summary<'_>, cells: &Cells, out: &mut dyn Write) -> io::Result<()> {
