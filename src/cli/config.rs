@@ -143,6 +143,7 @@ fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
             Reader::Mmap => tracefs::Reader::Mapped,
         },
         stacks: !args.no_stack,
+        mmap_lock: args.learn_mmap_lock,
         further: further.collect::<Result<_, _>>()?,
     })
 }

@@ -18,7 +18,7 @@ use crate::pipeline::{
     self, Asked, Engine, Format, Keep, Live, NESTED, Queue, Session, Setup, Signals, Stream,
     Targets, Watched, Workload, enter,
 };
-use crate::symbols::{CallerFinder, Kallsyms, StackTable};
+use crate::symbols::{Availability, CallerFinder, Kallsyms, StackTable};
 
 use super::args::RecordArgs;
 use super::config::{RecordConfig, Whose};
@@ -39,7 +39,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let signals = Signals::take_over().context("cannot handle signals")?;
     let mut notes = Notes::new(config.quiet, config.stream.is_some() && io::stdout().is_terminal());
     let watched = watched(config)?;
-    let symbols = Arc::new(kernel_symbols(&mut notes));
+    let symbols = Arc::new(kernel_symbols(config, &mut notes));
     let session = start(config, &mut notes)?;
     let namespace = session.namespace;
     let (mut live, mut engine) = prepare(config, session, &symbols)?;
@@ -95,11 +95,22 @@ fn watched(config: &RecordConfig) -> anyhow::Result<Vec<Watched>> {
 }
 
 /// Callers and locks are shown by address where the kernel's symbols cannot be had.
-fn kernel_symbols(notes: &mut Notes) -> Kallsyms {
-    Kallsyms::read(Path::new("/proc/kallsyms")).unwrap_or_else(|error| {
-        notes.say(format!("{error}: addresses are shown instead"));
-        Kallsyms::parse(b"")
-    })
+fn kernel_symbols(config: &RecordConfig, notes: &mut Notes) -> Kallsyms {
+    let symbols = match Kallsyms::read(Path::new("/proc/kallsyms")) {
+        Ok(symbols) => symbols,
+        Err(error) => {
+            notes.say(format!("{error}: addresses are shown instead"));
+            return Kallsyms::parse(b"");
+        }
+    };
+    let availability = symbols.availability();
+    // That locks lack symbols is common, and rules name most of them.
+    let is_told = availability != Availability::TextOnly || config.verbose;
+    if let Some(note) = availability.note().filter(|_| is_told) {
+        let hint = availability.hint().map(|hint| format!("; hint: {hint}")).unwrap_or_default();
+        notes.say(format!("{note}{hint}"));
+    }
+    symbols
 }
 
 fn start(config: &RecordConfig, notes: &mut Notes) -> Result<Session, pipeline::Error> {

@@ -10,6 +10,7 @@ pub mod text;
 
 mod errno;
 mod input;
+mod lock;
 #[cfg(test)]
 mod samples;
 

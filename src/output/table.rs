@@ -1,6 +1,7 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
 use super::Summary;
+use super::lock::KnownLock;
 use super::text::{caller_text, comm_text, task_text};
 use crate::event::LockKind;
 use crate::report::{By, Column, Identity, Quality, Row, RowKey, RowStats, Unit, scaled};
@@ -30,7 +31,7 @@ pub fn write(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::
         header(summary, out)?;
         for row in summary.rows {
             figures(summary.columns, &row.stats, out)?;
-            writeln!(out, "{}", tail(row, summary))?;
+            writeln!(out, "{}", tail(row, summary, detail))?;
         }
         writeln!(out)?;
     }
@@ -68,13 +69,13 @@ fn figures(columns: &[&Column], stats: &RowStats, out: &mut dyn Write) -> io::Re
 }
 
 /// What a row stands for, behind its figures.
-fn tail(row: &Row, summary: &Summary<'_>) -> String {
+fn tail(row: &Row, summary: &Summary<'_>, detail: Detail) -> String {
     match (row.key, summary.by) {
         (RowKey::Caller { caller, kind }, _) => {
             format!("  {:>10}   {}", kind.name(), caller_text(caller, summary.symbols))
         }
         (RowKey::Lock { lock, kind }, _) => {
-            format!("  {lock:016x}   {}", lock_text(lock, kind, summary))
+            format!("  {lock:016x}   {}", lock_text(lock, kind, summary, detail))
         }
         (RowKey::Task { tid, comm, .. }, _) => {
             format!("  {:>10}   {}", tid.0, comm_text(tid, comm))
@@ -96,11 +97,17 @@ fn kind_name(kind: Option<LockKind>) -> &'static str {
     kind.map_or("any", LockKind::name)
 }
 
-fn lock_text(lock: u64, kind: LockKind, summary: &Summary<'_>) -> String {
-    match summary.symbols.resolve_data(lock) {
-        Some(symbol) if symbol.offset == 0 => format!("{} ({})", symbol.name, kind.name()),
-        Some(symbol) => format!("{symbol} ({})", kind.name()),
-        None => format!("({})", kind.name()),
+/// A name that a rule gave has a `~`; in detail the rule's function stands behind it.
+fn lock_text(lock: u64, kind: LockKind, summary: &Summary<'_>, detail: Detail) -> String {
+    let name = summary.lock_names.get(&lock).copied();
+    let kind = kind.name();
+    match KnownLock::find(lock, name, summary.symbols) {
+        Some(KnownLock { name, rule: Some(function), .. }) => match detail {
+            Detail::Notable => format!("~{name} ({kind})"),
+            Detail::Everything => format!("~{name} ({kind}), rule: {function}"),
+        },
+        Some(known) => format!("{} ({kind})", known.name),
+        None => format!("({kind})"),
     }
 }
 

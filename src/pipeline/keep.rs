@@ -7,8 +7,9 @@ use crate::cmdline_cache::{Certainty, CmdlineCache, TaskName};
 use crate::contention::{OpenWait, Outcome, Wait};
 use crate::event::{Comm, Context, Cpu, Head, LockFlags, StackId, Tid};
 use crate::report::{By, RowKey};
-use crate::symbols::{StackTable, Waiter};
+use crate::symbols::{LockName, StackTable, Waiter};
 
+use super::mmap_locks::MmapLocks;
 use super::targets::Targets;
 
 /// Which waits reach the rows and the stream. What is left out still counts in the pairing.
@@ -35,6 +36,8 @@ pub struct NamedWait {
     pub name: TaskName,
     /// The address of the call that wanted the lock, where a stack was recorded.
     pub caller: Option<u64>,
+    /// What the lock is known as, beside its address and a symbol there.
+    pub lock_name: Option<LockName>,
 }
 
 /// A wait that is still open, under its name.
@@ -96,6 +99,7 @@ impl Keep {
         wait: &Wait,
         cache: &CmdlineCache,
         stacks: &StackTable,
+        mmap_locks: &MmapLocks,
         kept: &mut Kept,
     ) -> Option<(NamedWait, RowKey, Sample)> {
         let begin = &wait.begin;
@@ -108,7 +112,8 @@ impl Keep {
             &mut kept.short
         } else {
             let caller = caller(wait.stack, wait.flags, stacks);
-            let named = NamedWait { wait: *wait, name, caller };
+            let lock_name = lock_name(wait, stacks, mmap_locks);
+            let named = NamedWait { wait: *wait, name, caller, lock_name };
             let sample = count(&named, kept);
             return Some((named, self.row_key(&named), sample));
         };
@@ -166,6 +171,12 @@ pub(super) fn known_comm(name: &TaskName) -> Option<Comm> {
 fn caller(stack: Option<StackId>, flags: LockFlags, stacks: &StackTable) -> Option<u64> {
     let waiter = if flags.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping };
     stack.and_then(|stack| stacks.caller(stack, waiter))
+}
+
+fn lock_name(wait: &Wait, stacks: &StackTable, mmap_locks: &MmapLocks) -> Option<LockName> {
+    let kind = wait.flags.kind();
+    let derived = || stacks.lock_name(wait.stack?, kind).map(LockName::Derived);
+    mmap_locks.name(wait.lock, kind).or_else(derived)
 }
 
 fn count(named: &NamedWait, kept: &mut Kept) -> Sample {

@@ -2,7 +2,8 @@
 
 use super::{Address, caller_name, comm};
 use crate::event::LockKind;
-use crate::output::StreamOpen;
+use crate::output::lock::KnownLock;
+use crate::output::{StreamOpen, Summary};
 use crate::report::{COLUMNS, Identity, Row, RowKey, RowStats};
 use crate::symbols::Kallsyms;
 use serde::ser::SerializeMap;
@@ -44,24 +45,27 @@ impl<'a> JsonOpen<'a> {
 /// A row's keys and all columns, in one object.
 pub(super) struct JsonRow<'a> {
     pub(super) row: &'a Row,
-    pub(super) symbols: &'a Kallsyms,
+    pub(super) summary: &'a Summary<'a>,
 }
 
 impl Serialize for JsonRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let symbols = self.summary.symbols;
         let mut map = serializer.serialize_map(None)?;
         let kind_entry =
             |map: &mut S::SerializeMap, kind: LockKind| map.serialize_entry("type", kind.name());
         match self.row.key {
             RowKey::Caller { caller, kind } => {
-                let name = caller.map(|addr| caller_name(addr, self.symbols));
+                let name = caller.map(|addr| caller_name(addr, symbols));
                 map.serialize_entry("caller", &name)?;
                 kind_entry(&mut map, kind)?;
             }
             RowKey::Lock { lock, kind } => {
-                let symbol = self.symbols.resolve_data(lock).map(|symbol| symbol.to_string());
+                let name = self.summary.lock_names.get(&lock).copied();
+                let known = KnownLock::find(lock, name, symbols);
                 map.serialize_entry("lock", &Address(lock))?;
-                map.serialize_entry("symbol", &symbol)?;
+                map.serialize_entry("lock_name", &known.as_ref().map(|known| &known.name))?;
+                map.serialize_entry("lock_name_by", &known.as_ref().map(|known| known.by))?;
                 kind_entry(&mut map, kind)?;
             }
             RowKey::Task { tid, comm, .. } => {

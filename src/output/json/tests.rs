@@ -1,4 +1,6 @@
-use super::super::samples::{ClosedPipe, LOCK, pipe_wait, symbols, written};
+use super::super::samples::{
+    ClosedPipe, LOCK, MMAP_LOCK, UNKNOWN_LOCK, lock_names, pipe_wait, symbols, written,
+};
 use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use super::{event, header, loss, summary, wait};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
@@ -20,7 +22,7 @@ fn a_wait_is_one_line() {
         line,
         "{\"record\":\"wait\",\"ts\":12345678400,\"end\":12346878400,\"wait_ns\":1200000,\
          \"tid\":4711,\"pid\":4700,\"comm\":\"hackbench\",\"comm_confirmed\":true,\"cpu\":1,\"lock\":\"0xffff888133445566\",\
-         \"kind\":\"mutex\",\"flags\":\"SPIN|MUTEX\",\"context\":\"task\",\"ret\":0,\
+         \"lock_name\":\"pipe_mutex\",\"lock_name_by\":\"rule\",\"kind\":\"mutex\",\"flags\":\"SPIN|MUTEX\",\"context\":\"task\",\"ret\":0,\
          \"caller\":\"anon_pipe_write+0x43\",\"uncertain\":false}\n",
     );
 }
@@ -32,6 +34,7 @@ fn what_is_not_known_is_null() {
         pid: None,
         comm: None,
         caller: None,
+        lock_name: None,
         flags: LockFlags(0x40),
         context: Context::Hardirq,
         ret: -35,
@@ -40,7 +43,7 @@ fn what_is_not_known_is_null() {
         ..pipe_wait(&comm)
     };
     let value = parsed(&written(|out| wait(&unknown, &symbols(), out)));
-    for field in ["pid", "comm", "caller"] {
+    for field in ["pid", "comm", "caller", "lock_name", "lock_name_by"] {
         assert_eq!(value[field], Value::Null, "{field}");
     }
     assert_eq!(value["ts"], json!(9_007_199_254_740_993_u64));
@@ -133,6 +136,8 @@ fn the_summary_has_rows_counters_and_identities() {
         RowKey::Caller { caller: None, kind },
         RowKey::Lock { lock: 0x9000, kind },
         RowKey::Lock { lock: LOCK, kind },
+        RowKey::Lock { lock: MMAP_LOCK, kind },
+        RowKey::Lock { lock: UNKNOWN_LOCK, kind },
         RowKey::Task { incarnation: 0, tid: Tid(7), comm },
         RowKey::Context(Context::Nmi),
         RowKey::Type(kind),
@@ -150,6 +155,7 @@ fn the_summary_has_rows_counters_and_identities() {
         totals: stats,
         quality: &quality,
         duration_ns: 5,
+        lock_names: &lock_names(),
         symbols: &symbols(),
     };
     let value = parsed(&written(|out| summary(&run, out)));
@@ -157,11 +163,14 @@ fn the_summary_has_rows_counters_and_identities() {
         "contended": 4, "wait_total": 10, "wait_max": 0, "wait_min": 1, "avg_wait": 2,
         "failed": 0, "uncertain": 0,
     });
+    let lock = |lock, name, by| json!({"lock": lock, "lock_name": name, "lock_name_by": by, "type": "mutex"});
     let expected_keys = [
         json!({"caller": "anon_pipe_write+0x43", "type": "mutex"}),
         json!({"caller": null, "type": "mutex"}),
-        json!({"lock": "0x9000", "symbol": "tasklist_lock+0x0", "type": "mutex"}),
-        json!({"lock": "0xffff888133445566", "symbol": null, "type": "mutex"}),
+        lock("0x9000", json!("tasklist_lock"), json!("symbol")),
+        lock("0xffff888133445566", json!("pipe_mutex"), json!("rule")),
+        lock("0xffff88810000a000", json!("mmap_lock"), json!("mmap_lock")),
+        lock("0xffff88810000b000", json!(null), json!(null)),
         json!({"tid": 7, "comm": "x\ny"}),
         json!({"context": "nmi"}),
         json!({"type": "mutex"}),
@@ -217,6 +226,7 @@ fn the_description_names_every_field() {
         totals: RowStats::default(),
         quality: &quality,
         duration_ns: 5,
+        lock_names: &lock_names(),
         symbols: &symbols,
     };
     let lines = written(|out| {

@@ -1,5 +1,5 @@
 use super::super::StreamOpen;
-use super::super::samples::{LOCK, PIPE_WRITE, symbols, written};
+use super::super::samples::{LOCK, MMAP_LOCK, PIPE_WRITE, lock_names, symbols, written};
 use super::{Detail, Summary, grouped, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
 use crate::report::{By, Column, CpuEvents, DEFAULT_FIELDS, Quality, Row, RowKey, RowStats};
@@ -42,6 +42,7 @@ fn table(
         open: &open,
         quality,
         duration_ns: 4_210_000_000,
+        lock_names: &lock_names(),
         symbols: &symbols(),
     };
     written(|out| write(&summary, detail, out))
@@ -141,7 +142,9 @@ fn locks_have_data_names_and_types_stand_alone() {
     let rows = [
         (RowKey::Lock { lock: 0x9000, kind: LockKind::RwlockRead }, ONE),
         (RowKey::Lock { lock: 0x9008, kind }, ONE),
+        (RowKey::Lock { lock: 0x9100, kind }, ONE),
         (RowKey::Lock { lock: LOCK, kind }, ONE),
+        (RowKey::Lock { lock: MMAP_LOCK, kind: LockKind::RwsemRead }, ONE),
         (RowKey::Lock { lock: PIPE_WRITE, kind }, ONE),
         (RowKey::Overflow(Some(kind)), ONE),
     ];
@@ -149,13 +152,17 @@ fn locks_have_data_names_and_types_stand_alone() {
 
          1   0000000000009000   tasklist_lock (rwlock:R)
          1   0000000000009008   tasklist_lock+0x8 (mutex)
-         1   ffff888133445566   (mutex)
+         1   0000000000009100   state [nfs] (mutex)
+         1   ffff888133445566   ~pipe_mutex (mutex)
+         1   ffff88810000a000   mmap_lock (rwsem:R)
          1   0000000000001043   (mutex)
          1                  -   (overflow) (mutex)
 
 ";
     let text = table(By::Lock, &["contended"], &rows, &clean(), Detail::Notable);
     assert_eq!(text, format!("{expected}{FOOTER}"));
+    let text = table(By::Lock, &["contended"], &rows, &clean(), Detail::Everything);
+    assert!(text.contains("~pipe_mutex (mutex), rule: anon_pipe_*\n"), "{text}");
 
     let rows = [(RowKey::Type(kind), ONE)];
     let text = table(By::Type, &["wait_max"], &rows, &clean(), Detail::Notable);
