@@ -12,6 +12,7 @@ mod errno;
 mod hist;
 mod input;
 mod keys;
+mod lock;
 #[cfg(test)]
 mod samples;
 

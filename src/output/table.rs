@@ -1,6 +1,6 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
-use super::keys::{KeyColumn, columns, shown, stack_of, values};
+use super::keys::{KeyColumn, columns, known_lock, shown, stack_of, values};
 use super::text::{Seconds, caller_text, task_text};
 use super::{Summary, hist};
 use crate::event::{LockKind, StackId};
@@ -42,7 +42,7 @@ pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Resu
     let detail = view.detail;
     let bare = detail == Detail::Rows && !has_losses(summary.quality);
     if !summary.rows.is_empty() {
-        let cells = Cells::new(summary);
+        let cells = Cells::new(summary, detail);
         if !bare {
             header(summary, &cells, out)?;
         }
@@ -119,20 +119,24 @@ fn stack(id: Option<StackId>, summary: &Summary<'_>, out: &mut dyn Write) -> io:
 
 /// What rows stand for, behind their figures.
 struct Cells {
+    detail: Detail,
     columns: Vec<KeyColumn>,
     /// Text before the last column is padded to the widest of its column.
     widths: Vec<usize>,
 }
 
 impl Cells {
-    fn new(summary: &Summary<'_>) -> Cells {
+    fn new(summary: &Summary<'_>, detail: Detail) -> Cells {
         let columns = columns(summary.by);
-        let columns: Vec<KeyColumn> = match summary.by {
-            // As in perf the type stands behind the symbol, in brackets.
-            [By::Lock] => columns.into_iter().filter(|column| column.id != "type").collect(),
-            _ => columns,
+        // As in perf the type stands behind the symbol, in brackets, where rows are locks alone;
+        // how a name is known shows in its mark.
+        let is_apart = |column: &KeyColumn| match column.id {
+            "lock_name_by" => false,
+            "type" => summary.by != [By::Lock],
+            _ => true,
         };
-        let mut cells = Cells { widths: vec![0; columns.len()], columns };
+        let columns: Vec<KeyColumn> = columns.into_iter().filter(is_apart).collect();
+        let mut cells = Cells { detail, widths: vec![0; columns.len()], columns };
         let titles = cells.columns.iter().map(|column| column.title.to_owned()).collect();
         let rows = summary.rows.iter().map(|row| cells.texts(row, summary));
         let all: Vec<Vec<String>> = rows.chain([titles]).collect();
@@ -150,6 +154,11 @@ impl Cells {
         };
         let values = values(&row.key, &self.columns, summary);
         let mut texts: Vec<String> = values.iter().map(|value| shown(value, tid)).collect();
+        let rule = rule_of(&row.key, summary);
+        let name = self.columns.iter().position(|column| column.id == "lock_name");
+        if let (Some(_), Some(name)) = (rule, name.and_then(|place| texts.get_mut(place))) {
+            name.insert(0, '~');
+        }
         if summary.by == [By::Lock]
             && let (Some(symbol), Some(kind)) = (texts.last_mut(), kind_of(&row.key))
         {
@@ -157,6 +166,10 @@ impl Cells {
                 "-" => format!("({kind})"),
                 name => format!("{name} ({kind})"),
             };
+            if let (Detail::Everything, Some(rule)) = (self.detail, rule) {
+                symbol.push_str(", rule: ");
+                symbol.push_str(rule);
+            }
         }
         if matches!(row.key, RowKey::Overflow(_)) {
             match texts.last_mut() {
@@ -184,6 +197,16 @@ impl Cells {
         });
         format!(" {}", cells.collect::<Vec<_>>().join("   "))
     }
+}
+
+/// The function that a rule has named a row's lock by.
+fn rule_of(key: &RowKey, summary: &Summary<'_>) -> Option<&'static str> {
+    let RowKey::Of(parts) = key else { return None };
+    let lock = parts.iter().flatten().find_map(|part| match part {
+        Part::Lock(lock, _) => Some(*lock),
+        _ => None,
+    });
+    known_lock(lock?, summary)?.rule
 }
 
 fn kind_of(key: &RowKey) -> Option<&'static str> {

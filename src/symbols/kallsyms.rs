@@ -67,7 +67,7 @@ impl Availability {
         match self {
             Availability::Full => None,
             Availability::TextOnly => Some(
-                "locks are shown by address: this kernel lists no data symbols (CONFIG_KALLSYMS_ALL is off)",
+                "no lock has a symbol of its own: this kernel lists no data (CONFIG_KALLSYMS_ALL is off)",
             ),
             Availability::Restricted => Some(
                 "callers are shown by address: the kernel hides its symbols' addresses (kernel.kptr_restrict)",
