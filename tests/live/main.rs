@@ -10,6 +10,7 @@
 
 mod accounting;
 mod endings;
+mod lock_names;
 mod names;
 mod places;
 mod support;
