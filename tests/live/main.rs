@@ -11,6 +11,7 @@
 mod accounting;
 mod columns;
 mod endings;
+mod lock_names;
 mod names;
 mod perf_checks;
 mod perf_options;
