@@ -10,8 +10,9 @@ use crate::pipeline::{Format, Plan};
 use crate::report::{self, Column, MAX_KEYS};
 use crate::tracefs::{self, Clock, Config, parse_cpu_list};
 
-use super::args::{By, CommonArgs, Reader, RecordArgs, SortKey, StreamFormat};
+use super::args::{By, Color, CommonArgs, Reader, RecordArgs, SortKey};
 use super::exit::Usage;
+use super::formats::{Report, formats};
 use super::wanted::Wanted;
 
 /// Whose waits.
@@ -35,6 +36,8 @@ pub(super) struct RecordConfig {
     pub(super) command: Vec<OsString>,
     pub(super) plan: Plan,
     pub(super) stream: Option<Format>,
+    pub(super) report: Report,
+    pub(super) color: Color,
     pub(super) raw: bool,
     pub(super) by: Vec<report::By>,
     pub(super) sort_by: &'static Column,
@@ -84,6 +87,7 @@ impl RecordConfig {
             _ if args.lock_addr => vec![report::By::Lock],
             _ => keys(&args.by)?,
         };
+        let (stream, report) = formats(args)?;
         let wanted = Wanted::new(args)?;
         let min_wait = args.min_wait.unwrap_or_default().as_nanos();
         Ok(RecordConfig {
@@ -91,11 +95,9 @@ impl RecordConfig {
             cpus,
             command,
             plan: Plan { flags: wanted.flags().to_vec(), ..plan(args)? },
-            stream: match args.stream {
-                StreamFormat::Text => Some(Format::Text),
-                StreamFormat::Json => Some(Format::Json),
-                StreamFormat::None => None,
-            },
+            stream,
+            report,
+            color: args.color,
             raw: args.raw,
             by,
             sort_by: column(args.key)?,

@@ -8,10 +8,13 @@ mod config;
 mod demo;
 mod demo_workload;
 mod exit;
+mod formats;
+mod meter;
 mod notes;
 mod outcome;
 mod record;
 mod run;
+mod terminal;
 mod wanted;
 
 use clap::Parser;

@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::event::Cpu;
-use crate::output::{Summary, json, table};
+use crate::output::perf_csv::Comments;
+use crate::output::table::View;
+use crate::output::{ReportInfo, Summary, csv, footer, json, perf_csv, table};
 use crate::pipeline::{Ended, Format, Results, Stream, open_waits, quality, status_code};
 use crate::report::{Column, DEFAULT_FIELDS, Quality, Row, RowKey, select};
 use crate::symbols::Kallsyms;
@@ -12,11 +14,14 @@ use crate::tracefs::CpuStats;
 
 use super::config::RecordConfig;
 use super::exit::{self, DONE, FAILED, INCOMPLETE};
+use super::formats::Report;
 use super::run::Ending;
+use super::terminal::view;
 
 /// All that a run left.
 pub(super) struct Outcome<'a> {
     pub(super) config: &'a RecordConfig,
+    pub(super) info: ReportInfo<'a>,
     /// Why it ended.
     pub(super) traced: anyhow::Result<Ending>,
     /// What the instance said at the end, if it was asked.
@@ -24,12 +29,15 @@ pub(super) struct Outcome<'a> {
     pub(super) stream: Option<Stream<'a>>,
     pub(super) symbols: &'a Kallsyms,
     pub(super) duration: Duration,
+    /// CPU time of ours in it; none for a recording.
+    pub(super) own_cpu_ns: Option<u64>,
     pub(super) results: Results,
 }
 
 /// Prints the report where someone can read it; returns the exit status.
 pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
-    let Outcome { config, traced, ended, stream, symbols, duration, results } = outcome;
+    let Outcome { config, info, traced, ended, stream, symbols, duration, own_cpu_ns, results } =
+        outcome;
     let (dropped_lines, streamed) = match stream {
         Some(stream) => stream.finish(),
         None => (0, Ok(())),
@@ -40,6 +48,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     };
     let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
     let quality = quality(&results, stats, dropped_lines, config.plan.stacks);
+    let quality = Quality { own_cpu_ns, ..quality };
     let rows = rows(config, &results);
     let open = open_waits(&results);
     let columns: Vec<_> = DEFAULT_FIELDS.iter().filter_map(|id| Column::find(id)).collect();
@@ -53,7 +62,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         duration_ns: u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
         symbols,
     };
-    let printed = print(config, &summary, streamed.is_ok());
+    let printed = print(config, &info, &summary, streamed.is_ok());
     let mut status = status(config, &quality, &traced);
     if disturbed(ended.as_ref(), &results, stats) {
         status = FAILED;
@@ -77,26 +86,60 @@ fn rows(config: &RecordConfig, results: &Results) -> Vec<Row> {
 }
 
 /// To stdout; the table to stderr if nobody reads stdout.
-fn print(config: &RecordConfig, summary: &Summary<'_>, stdout_works: bool) -> io::Result<()> {
+fn print(
+    config: &RecordConfig,
+    info: &ReportInfo<'_>,
+    summary: &Summary<'_>,
+    stdout_works: bool,
+) -> io::Result<()> {
     let detail = if config.verbose { table::Detail::Everything } else { table::Detail::Notable };
+    let view = view(&io::stdout(), config.color, detail);
     let mut text = Vec::new();
     match config.stream {
         Some(Format::Json) => json::summary(summary, &mut text)?,
         Some(Format::Text) => {
             text.push(b'\n');
-            table::write(summary, detail, &mut text)?;
+            table::write(summary, view, &mut text)?;
         }
-        None => table::write(summary, detail, &mut text)?,
+        None => report(config, info, summary, view, &mut text)?,
     }
     let mut stdout = io::stdout().lock();
     let printed = match stdout_works {
         true => stdout.write_all(&text).and_then(|()| stdout.flush()),
         false => Err(io::ErrorKind::BrokenPipe.into()),
     };
-    if printed.is_err() && !config.quiet {
-        table::write(summary, detail, &mut io::stderr().lock())?;
+    let plain = View { detail, ..View::default() };
+    match printed {
+        _ if config.quiet => {}
+        Err(_) => table::write(summary, plain, &mut io::stderr().lock())?,
+        // CSV itself has no place for it.
+        Ok(()) if config.report == Report::Csv => {
+            footer::write(summary, plain, &mut io::stderr().lock())?;
+        }
+        Ok(()) => {}
     }
     printed
+}
+
+/// The report where no stream goes before it.
+fn report(
+    config: &RecordConfig,
+    info: &ReportInfo<'_>,
+    summary: &Summary<'_>,
+    view: View,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let comments = match config {
+        _ if config.quiet => Comments::None,
+        _ if config.verbose => Comments::Everything,
+        _ => Comments::Notable,
+    };
+    match &config.report {
+        Report::Table => table::write(summary, view, out),
+        Report::Perf(separator) => perf_csv::write(summary, separator, comments, out),
+        Report::Csv => csv::write(summary, out),
+        Report::Json => json::report(info, summary, out),
+    }
 }
 
 fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Ending>) -> u8 {

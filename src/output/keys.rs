@@ -5,6 +5,9 @@ use crate::event::{Comm, LockKind, Tid};
 use crate::report::{By, Part, RowKey};
 use crate::symbols::Kallsyms;
 
+/// What stands where the name of a row would, if it holds what found no room.
+pub(super) const OVERFLOW: &str = "(overflow)";
+
 /// One column of a row's identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyColumn {

@@ -2,15 +2,19 @@
 //!
 //! Each output is a loop over these. A column is declared once, in [`COLUMNS`].
 
+mod bad;
 mod column;
 mod identity;
+mod overhead;
 mod quality;
 mod row;
 mod time;
 
 pub use crate::aggregate::Stats as RowStats;
+pub use bad::Bad;
 pub use column::{COLUMNS, Column, DEFAULT_FIELDS, Unit};
 pub use identity::Identity;
+pub use overhead::Overhead;
 pub use quality::{CpuEvents, Quality};
 pub use row::{By, MAX_KEYS, Part, Row, RowKey, select};
 pub use time::{Scaled, scaled};

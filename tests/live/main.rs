@@ -10,6 +10,7 @@
 
 mod accounting;
 mod endings;
+mod formats;
 mod names;
 mod places;
 mod support;

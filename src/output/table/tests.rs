@@ -1,6 +1,7 @@
 use super::super::StreamOpen;
+use super::super::footer::grouped;
 use super::super::samples::{LOCK, PIPE_WRITE, symbols, written};
-use super::{Detail, Summary, grouped, write};
+use super::{Detail, Summary, View, cut, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
 use crate::report::{By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats};
 
@@ -44,7 +45,7 @@ fn table(
         duration_ns: 4_210_000_000,
         symbols: &symbols(),
     };
-    written(|out| write(&summary, detail, out))
+    written(|out| write(&summary, View { detail, ..View::default() }, out))
 }
 
 const FOOTER: &str = " 9,812 waits in 4.21 s on 2 CPUs: 9,805 got the lock, 3 failed, 1 still open, \
@@ -239,7 +240,7 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
         duration_ns: 1,
         symbols: &symbols(),
     };
-    let text = written(|out| write(&summary, Detail::Notable, out));
+    let text = written(|out| write(&summary, View::default(), out));
     let expected = " contended   comm         type   caller
 
          1   make        mutex   poll_freewait+0x32
@@ -247,4 +248,76 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
          1   -           mutex   (overflow)
 ";
     assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn what_went_wrong_and_what_it_cost_stand_below() {
+    let quality = Quality {
+        kept: 9_800,
+        overflow_depth: 1,
+        in_overflow: 2,
+        own_cpu_ns: Some(42_100_000),
+        ..clean()
+    };
+    let text = table(By::Caller, &DEFAULT_FIELDS, &[], &quality, Detail::Notable);
+    let lines: Vec<&str> = text.lines().skip(1).take(2).collect();
+    let expected = [
+        " bad: 3 of 9,801 (0.03 %): task 1, stack 0, time 0, data 2",
+        " overhead: 42.10 ms CPU time (1.00 % of one CPU), 18 events traced (4/s)",
+    ];
+    assert_eq!(lines, expected);
+}
+
+/// 80 characters, of which figures and type take 65: `anon_pipe_write+0x43` has 15 for its 20.
+#[test]
+fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
+    let kind = LockKind::Mutex;
+    let rows =
+        [RowKey::of([Part::Caller(Some(PIPE_WRITE), kind)])].map(|key| Row { key, stats: ONE });
+    let summary = Summary {
+        by: &[By::Caller],
+        columns: &columns(&DEFAULT_FIELDS),
+        rows: &rows,
+        totals: ONE,
+        open: &[],
+        quality: &Quality { orphan_end: 1, ..Quality::default() },
+        duration_ns: 1,
+        symbols: &symbols(),
+    };
+    let plain = View { width: Some(80), ..View::default() };
+    let first_row = |view| {
+        let text = written(|out| write(&summary, view, out));
+        text.lines().nth(2).unwrap().to_owned()
+    };
+    let row = first_row(plain);
+    assert!(row.ends_with("        mutex   anon_pipe_writ\u{2026}"), "{row}");
+    assert_eq!(row.chars().count(), 80);
+    for (width, end) in [(85, "   anon_pipe_write+0x43"), (10, "   anon_pi\u{2026}")] {
+        assert!(first_row(View { width: Some(width), ..plain }).ends_with(end));
+    }
+    let styled = View {
+        heading: anstyle::Style::new().dimmed(),
+        fault: anstyle::Style::new().bold(),
+        ..plain
+    };
+    let text = written(|out| write(&summary, styled, out));
+    assert!(text.starts_with("\x1b[2m contended "), "{text}");
+    assert!(text.contains(" caller\x1b[0m\n\n"), "{text}");
+    assert!(text.contains("\x1b[1m ends without a begin: 1\n"), "{text}");
+    assert_eq!(text.matches('\x1b').count(), 4);
+}
+
+#[test]
+fn a_cut_text_fills_its_room_and_no_more() {
+    let table = [
+        ("abc", 3, "abc"),
+        ("abcd", 3, "ab\u{2026}"),
+        ("日本語", 6, "日本語"),
+        ("日本語", 5, "日本\u{2026}"),
+        ("日本語", 4, "日\u{2026}"),
+        ("abc", 0, "\u{2026}"),
+    ];
+    for (text, room, expected) in table {
+        assert_eq!(cut(text, room), expected, "{text} in {room}");
+    }
 }

@@ -1,0 +1,37 @@
+//! What the terminal is like, if there is one.
+
+use std::io::{IsTerminal, Stderr, Stdout};
+use std::os::fd::AsFd;
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::Style;
+
+use crate::output::table::{Detail, View};
+
+use super::args::Color;
+
+/// How the table looks on stdout.
+pub(super) fn view(stdout: &Stdout, color: Color, detail: Detail) -> View {
+    let plain = View { detail, width: width(stdout), ..View::default() };
+    let colored = match color {
+        Color::Always => true,
+        Color::Never => false,
+        // Asks NO_COLOR, CLICOLOR and TERM too.
+        Color::Auto => AutoStream::choice(stdout) != ColorChoice::Never,
+    };
+    match colored {
+        true => View { heading: Style::new().dimmed(), fault: Style::new().bold(), ..plain },
+        false => plain,
+    }
+}
+
+/// Characters in a line of a terminal; none elsewhere, and where a terminal does not know.
+fn width(out: &(impl IsTerminal + AsFd)) -> Option<usize> {
+    let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(out).ok())??;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
+/// Characters that a status line may have: one that breaks cannot be taken away again.
+pub(super) fn status_width(stderr: &Stderr) -> usize {
+    width(stderr).map_or(79, |columns| columns.saturating_sub(1))
+}
