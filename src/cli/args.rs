@@ -4,7 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::report::{COLUMNS, Column, DEFAULT_FIELDS};
 
 /// Lock contention from the kernel's own trace rings, without BPF.
 #[derive(Debug, Parser)]
@@ -91,9 +94,16 @@ pub struct CommonArgs {
     /// Rows by lock, as --by lock
     #[arg(short = 'l', long, conflicts_with = "by")]
     pub lock_addr: bool,
+    /// Columns of the table in this order, such as contended,p99; that of -k is added
+    #[arg(short = 'F', long, value_name = "FIELD,..", value_delimiter = ',', value_parser = column(),
+          default_values = DEFAULT_FIELDS, hide_possible_values = true)]
+    pub field: Vec<&'static Column>,
     /// Sort the rows by this column, largest first
-    #[arg(short, long, value_enum, default_value_t = SortKey::WaitTotal)]
-    pub key: SortKey,
+    #[arg(short, long, value_parser = column(), default_value = "wait_total")]
+    pub key: &'static Column,
+    /// Draw under each row of the table how its waits are spread
+    #[arg(long)]
+    pub hist: bool,
     /// Print at most N rows; 0 prints none (the footer still covers all)
     #[arg(short = 'E', long, value_name = "N")]
     pub entries: Option<usize>,
@@ -148,7 +158,7 @@ pub struct CommonArgs {
     /// Exit with 5 where anything was lost or uncertain
     #[arg(long)]
     pub strict: bool,
-    /// More detail: all counters and the accounting behind the table
+    /// More detail: who waited longest in each row, all counters, and the accounting behind the table
     #[arg(short, long)]
     pub verbose: bool,
     /// No notes on stderr
@@ -258,22 +268,6 @@ pub enum Context {
     Nmi,
 }
 
-/// Column to sort by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum SortKey {
-    /// How many waits got the lock
-    Contended,
-    /// Their time together
-    WaitTotal,
-    /// The longest of them
-    WaitMax,
-    /// The shortest of them
-    WaitMin,
-    /// Their mean
-    AvgWait,
-}
-
 /// How the rings are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Reader {
@@ -281,6 +275,13 @@ pub enum Reader {
     Read,
     /// Through the mapped ring (6.10 and later)
     Mmap,
+}
+
+/// The name of a column.
+fn column() -> impl TypedValueParser<Value = &'static Column> {
+    let names = COLUMNS.iter().map(|column| PossibleValue::new(column.id).help(column.about));
+    let known = PossibleValuesParser::new(names);
+    known.try_map(|name| Column::find(&name).ok_or_else(|| format!("no column {name}")))
 }
 
 fn parse_size(text: &str) -> Result<u64, String> {

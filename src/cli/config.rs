@@ -10,7 +10,7 @@ use crate::pipeline::{Format, Plan};
 use crate::report::{self, Column, MAX_KEYS};
 use crate::tracefs::{self, Clock, Config, parse_cpu_list};
 
-use super::args::{By, Color, CommonArgs, Reader, RecordArgs, SortKey};
+use super::args::{By, Color, CommonArgs, Reader, RecordArgs};
 use super::exit::Usage;
 use super::formats::{Report, formats};
 use super::wanted::Wanted;
@@ -40,7 +40,9 @@ pub(super) struct RecordConfig {
     pub(super) color: Color,
     pub(super) raw: bool,
     pub(super) by: Vec<report::By>,
+    pub(super) columns: Vec<&'static Column>,
     pub(super) sort_by: &'static Column,
+    pub(super) hist: bool,
     pub(super) entries: Option<usize>,
     pub(super) wanted: Wanted,
     pub(super) min_wait_ns: u64,
@@ -100,7 +102,9 @@ impl RecordConfig {
             color: args.color,
             raw: args.raw,
             by,
-            sort_by: column(args.key)?,
+            columns: columns(&args.field, args.key),
+            sort_by: args.key,
+            hist: args.hist,
             entries: args.entries,
             wanted,
             min_wait_ns: u64::try_from(min_wait).unwrap_or(u64::MAX),
@@ -147,15 +151,15 @@ fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
     })
 }
 
-fn column(key: SortKey) -> Result<&'static Column, Usage> {
-    let id = match key {
-        SortKey::Contended => "contended",
-        SortKey::WaitTotal => "wait_total",
-        SortKey::WaitMax => "wait_max",
-        SortKey::WaitMin => "wait_min",
-        SortKey::AvgWait => "avg_wait",
-    };
-    Column::find(id).ok_or_else(|| Usage(format!("-k {id}: no such column")))
+/// Each column once, that of the order among them, as perf has it.
+fn columns(fields: &[&'static Column], sort_by: &'static Column) -> Vec<&'static Column> {
+    let mut columns: Vec<&'static Column> = Vec::new();
+    for &column in fields.iter().chain([&sort_by]) {
+        if !columns.iter().any(|known| known.id == column.id) {
+            columns.push(column);
+        }
+    }
+    columns
 }
 
 fn keys(asked: &[By]) -> Result<Vec<report::By>, Usage> {
@@ -179,5 +183,46 @@ fn keys(asked: &[By]) -> Result<Vec<report::By>, Usage> {
         _ if twice => Err(Usage("--by: each key once".to_owned())),
         1..=MAX_KEYS => Ok(keys),
         count => Err(Usage(format!("--by: {count} keys, of at most {MAX_KEYS}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::args::{Cli, Command};
+    use super::RecordConfig;
+    use clap::Parser;
+
+    fn columns(arguments: &[&str]) -> Result<Vec<&'static str>, String> {
+        let cli = Cli::try_parse_from([&["ftlock", "record"], arguments].concat());
+        match cli.map_err(|error| error.to_string())?.command {
+            Command::Record(args) => {
+                let config = RecordConfig::of_record(&args).map_err(|error| error.to_string())?;
+                Ok(config.columns.iter().map(|column| column.id).collect())
+            }
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn columns_are_those_asked_for_and_that_of_the_order() {
+        let perfs = ["contended", "wait_total", "wait_max", "avg_wait"];
+        let table: [(&[&str], &[&str]); 5] = [
+            (&[], &perfs),
+            (&["-k", "wait_max"], &perfs),
+            (&["-F", "p99,contended,p99", "-k", "wait_min"], &["p99", "contended", "wait_min"]),
+            (&["--field=share", "-k", "p50"], &["share", "p50"]),
+            (&["-F", "wait_max"], &["wait_max", "wait_total"]),
+        ];
+        for (arguments, expected) in table {
+            assert_eq!(columns(arguments).unwrap(), expected, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_column_is_refused_with_the_known_ones() {
+        for arguments in [["-F", "wait_max,nope"], ["-F", ""], ["-k", "total wait"]] {
+            let error = columns(&arguments).unwrap_err();
+            assert!(error.contains("wait_total") && error.contains("share"), "{error}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::output::perf_csv::Comments;
 use crate::output::table::View;
 use crate::output::{ReportInfo, Summary, csv, footer, json, perf_csv, table};
 use crate::pipeline::{Ended, Format, Results, Stream, open_waits, quality, status_code};
-use crate::report::{Column, DEFAULT_FIELDS, Quality, Row, RowKey, select};
+use crate::report::{Quality, Row, RowKey, select};
 use crate::symbols::Kallsyms;
 use crate::tracefs::CpuStats;
 
@@ -51,16 +51,16 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     let quality = Quality { own_cpu_ns, ..quality };
     let rows = rows(config, &results);
     let open = open_waits(&results);
-    let columns: Vec<_> = DEFAULT_FIELDS.iter().filter_map(|id| Column::find(id)).collect();
     let summary = Summary {
         by: &config.by,
-        columns: &columns,
+        columns: &config.columns,
         rows: &rows,
-        totals: results.kept.rows,
+        totals: &results.kept.rows,
         open: &open,
         quality: &quality,
         duration_ns: u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
         symbols,
+        stacks: &results.stacks,
     };
     let printed = print(config, &info, &summary, streamed.is_ok());
     let mut status = status(config, &quality, &traced);
@@ -78,11 +78,12 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
 
 /// The rows to show, in order; the overflow rows behind them.
 fn rows(config: &RecordConfig, results: &Results) -> Vec<Row> {
-    let rows = results.rows.rows.iter().map(|&(key, stats)| Row { key, stats });
+    let rows = results.rows.rows.iter().map(|(key, stats)| (*key, stats));
     let overflow = results.rows.overflow.iter().enumerate();
-    let overflow = overflow.map(|(bucket, &stats)| Row { key: RowKey::of_bucket(bucket), stats });
-    let all = rows.chain(overflow.filter(|row| row.stats.waits() > 0)).collect();
-    select(all, config.sort_by, config.entries)
+    let overflow = overflow.map(|(bucket, stats)| (RowKey::of_bucket(bucket), stats));
+    let all = rows.chain(overflow.filter(|(_, stats)| stats.waits() > 0));
+    let all = all.map(|(key, stats)| Row { key, stats: stats.clone() }).collect();
+    select(all, config.sort_by, &results.kept.rows, config.entries)
 }
 
 /// To stdout; the table to stderr if nobody reads stdout.
@@ -92,8 +93,8 @@ fn print(
     summary: &Summary<'_>,
     stdout_works: bool,
 ) -> io::Result<()> {
-    let detail = if config.verbose { table::Detail::Everything } else { table::Detail::Notable };
-    let view = view(&io::stdout(), config.color, detail);
+    let mut stdout = io::stdout();
+    let view = view(&stdout, config);
     let mut text = Vec::new();
     match config.stream {
         Some(Format::Json) => json::summary(summary, &mut text)?,
@@ -103,12 +104,11 @@ fn print(
         }
         None => report(config, info, summary, view, &mut text)?,
     }
-    let mut stdout = io::stdout().lock();
     let printed = match stdout_works {
         true => stdout.write_all(&text).and_then(|()| stdout.flush()),
         false => Err(io::ErrorKind::BrokenPipe.into()),
     };
-    let plain = View { detail, ..View::default() };
+    let plain = View { detail: view.detail, hist_width: view.hist_width, ..View::default() };
     match printed {
         _ if config.quiet => {}
         Err(_) => table::write(summary, plain, &mut io::stderr().lock())?,

@@ -9,11 +9,21 @@ use anstyle::Style;
 use crate::output::table::{Detail, View};
 
 use super::args::Color;
+use super::config::RecordConfig;
+
+/// Characters in a line where nobody says otherwise.
+const USUAL_WIDTH: usize = 80;
 
 /// How the table looks on stdout.
-pub(super) fn view(stdout: &Stdout, color: Color, detail: Detail) -> View {
-    let plain = View { detail, width: width(stdout), ..View::default() };
-    let colored = match color {
+pub(super) fn view(stdout: &Stdout, config: &RecordConfig) -> View {
+    let width = width(stdout);
+    let plain = View {
+        detail: if config.verbose { Detail::Everything } else { Detail::Notable },
+        hist_width: config.hist.then(|| width.unwrap_or(USUAL_WIDTH)),
+        width,
+        ..View::default()
+    };
+    let colored = match config.color {
         Color::Always => true,
         Color::Never => false,
         // Asks NO_COLOR, CLICOLOR and TERM too.
@@ -33,5 +43,5 @@ fn width(out: &(impl IsTerminal + AsFd)) -> Option<usize> {
 
 /// Characters that a status line may have: one that breaks cannot be taken away again.
 pub(super) fn status_width(stderr: &Stderr) -> usize {
-    width(stderr).map_or(79, |columns| columns.saturating_sub(1))
+    width(stderr).unwrap_or(USUAL_WIDTH).saturating_sub(1)
 }

@@ -23,7 +23,7 @@ pub fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let of_figures = summary.columns.iter().map(|column| column.id);
     csv.write_record(of_keys.chain(of_figures).chain(["overflow"])).map_err(of_out)?;
     for row in summary.rows {
-        let identity = values(&row.key, &keys, summary.symbols);
+        let identity = values(&row.key, &keys, summary);
         let identity = identity.iter().map(text);
         let figures = figures(summary, &row.stats);
         let overflow = matches!(row.key, RowKey::Overflow(_)).to_string();

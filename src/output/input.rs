@@ -2,7 +2,7 @@
 
 use crate::event::{Comm, Context, Cpu, LockFlags, Tid};
 use crate::report::{By, Column, Quality, Row, RowStats};
-use crate::symbols::Kallsyms;
+use crate::symbols::{Kallsyms, StackTable};
 use std::time::SystemTime;
 
 /// What a stream says about its run before anything else.
@@ -150,7 +150,7 @@ pub struct Summary<'a> {
     /// The rows to show, in order.
     pub rows: &'a [Row],
     /// All rows added up, those not shown and the overflow included.
-    pub totals: RowStats,
+    pub totals: &'a RowStats,
     /// The waits that were still open, oldest first.
     pub open: &'a [StreamOpen],
     /// How good the data is.
@@ -159,4 +159,6 @@ pub struct Summary<'a> {
     pub duration_ns: u64,
     /// Names for addresses.
     pub symbols: &'a Kallsyms,
+    /// The stacks that the rows' witnesses name.
+    pub stacks: &'a StackTable,
 }

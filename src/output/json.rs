@@ -7,7 +7,7 @@ mod summary;
 mod tests;
 
 pub use self::report::report;
-use self::summary::{Figures, JsonIdentity, JsonOpen, JsonRow};
+use self::summary::{JsonIdentity, JsonOpen, JsonRow, Totals};
 use super::escape::json_name;
 use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamWait, Summary};
 use crate::event::Comm;
@@ -70,7 +70,7 @@ enum Record<'a, F: Serialize> {
         waits: u64,
         by: Vec<&'static str>,
         rows: Vec<JsonRow<'a>>,
-        totals: Figures<'a>,
+        totals: Totals<'a>,
         open: Vec<JsonOpen<'a>>,
         quality: &'a Quality,
         identities: Vec<JsonIdentity>,
@@ -156,14 +156,14 @@ pub fn loss(loss: &StreamLoss, out: &mut dyn Write) -> io::Result<()> {
 
 /// The last line of a stream.
 pub fn summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let row = |row| JsonRow { row, by: summary.by, symbols: summary.symbols };
+    let row = |row| JsonRow { row, summary };
     line(
         &Plain::Summary {
             duration_ns: summary.duration_ns,
             waits: summary.totals.waits(),
             by: summary.by.iter().map(|by| by.name()).collect(),
             rows: summary.rows.iter().map(row).collect(),
-            totals: Figures(&summary.totals),
+            totals: Totals(summary.totals),
             open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
             quality: summary.quality,
             identities: summary.quality.identities().into_iter().map(JsonIdentity::from).collect(),

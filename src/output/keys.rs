@@ -1,9 +1,10 @@
 //! What a row stands for, as columns: declared once for the table and the machine formats.
 
+use super::Summary;
 use super::text::{caller_text, comm_text};
-use crate::event::{Comm, LockKind, Tid};
+use crate::event::{Comm, LockKind, StackId, Tid};
 use crate::report::{By, Part, RowKey};
-use crate::symbols::Kallsyms;
+use crate::symbols::{Kallsyms, Waiter};
 
 /// What stands where the name of a row would, if it holds what found no room.
 pub(super) const OVERFLOW: &str = "(overflow)";
@@ -74,10 +75,10 @@ pub(super) fn columns(by: &[By]) -> Vec<KeyColumn> {
 }
 
 /// A row's values for those columns. Of an overflow row only the kind of lock is known.
-pub(super) fn values(key: &RowKey, columns: &[KeyColumn], symbols: &Kallsyms) -> Vec<KeyValue> {
+pub(super) fn values(key: &RowKey, columns: &[KeyColumn], summary: &Summary<'_>) -> Vec<KeyValue> {
     let value = |column: &KeyColumn| match key {
         RowKey::Of(parts) => {
-            let found = parts.iter().flatten().find_map(|part| value(part, column.id, symbols));
+            let found = parts.iter().flatten().find_map(|part| value(part, column.id, summary));
             found.unwrap_or(KeyValue::Unknown)
         }
         RowKey::Overflow(kind) if column.id == TYPE.id => {
@@ -89,7 +90,8 @@ pub(super) fn values(key: &RowKey, columns: &[KeyColumn], symbols: &Kallsyms) ->
 }
 
 /// What a part says about a column, if anything.
-fn value(part: &Part, id: &str, symbols: &Kallsyms) -> Option<KeyValue> {
+fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
+    let symbols = summary.symbols;
     let owned = |text: &str| KeyValue::Text(text.to_owned());
     let name = |comm: Option<Comm>| comm.map_or(KeyValue::Unknown, KeyValue::Name);
     Some(match (*part, id) {
@@ -97,10 +99,11 @@ fn value(part: &Part, id: &str, symbols: &Kallsyms) -> Option<KeyValue> {
             owned(kind.name())
         }
         (Part::Type(kind), "type") => owned(kind.name()),
-        (Part::Caller(caller, _), "caller") => match caller {
-            Some(_) => KeyValue::Text(caller_text(caller, symbols)),
-            None => KeyValue::Unknown,
-        },
+        (Part::Caller(caller, _), "caller") => function(caller, symbols),
+        (Part::Stack(stack, kind), "caller") => {
+            let waiter = if kind.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping };
+            function(stack.and_then(|stack| summary.stacks.caller(stack, waiter)), symbols)
+        }
         (Part::Lock(lock, _), "lock") => KeyValue::Address(lock),
         (Part::Lock(lock, _), "symbol") => match symbols.resolve_data(lock) {
             Some(symbol) if symbol.offset == 0 => owned(symbol.name),
@@ -118,6 +121,22 @@ fn value(part: &Part, id: &str, symbols: &Kallsyms) -> Option<KeyValue> {
         (Part::Cpu(cpu), "cpu") => KeyValue::Number(cpu.0.into()),
         (Part::Context(context), "context") => owned(context.name()),
         _ => return None,
+    })
+}
+
+fn function(caller: Option<u64>, symbols: &Kallsyms) -> KeyValue {
+    match caller {
+        Some(_) => KeyValue::Text(caller_text(caller, symbols)),
+        None => KeyValue::Unknown,
+    }
+}
+
+/// The stack that a row stands for, if rows are told apart by stacks.
+pub(super) fn stack_of(key: &RowKey) -> Option<StackId> {
+    let RowKey::Of(parts) = key else { return None };
+    parts.iter().flatten().find_map(|part| match part {
+        Part::Stack(stack, _) => *stack,
+        _ => None,
     })
 }
 

@@ -12,6 +12,7 @@ pub mod table;
 pub mod text;
 
 mod errno;
+mod hist;
 mod input;
 mod keys;
 mod machine;

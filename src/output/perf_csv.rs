@@ -5,11 +5,12 @@
 //! name is escaped.
 
 use super::escape::cell;
-use super::keys::{KeyColumn, KeyValue, OVERFLOW, columns, values};
+use super::keys::{KeyColumn, KeyValue, OVERFLOW, columns, stack_of, values};
 use super::machine::figures;
 use super::table::Detail;
+use super::text::caller_text;
 use super::{Summary, footer};
-use crate::report::{Row, RowKey};
+use crate::report::{By, Row, RowKey};
 use std::io::{self, Write};
 
 /// The lines that begin with `#`.
@@ -50,14 +51,18 @@ pub fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let keys = columns(summary.by);
+    let by_code = summary.by.iter().any(|by| matches!(by, By::Caller | By::Stack));
+    let with_stacks = comments == Comments::Everything && by_code;
     let between = format!("{separator} ");
     if comments != Comments::None {
         let titles = summary.columns.iter().map(|column| column.title);
-        let titles: Vec<&str> = titles.chain(keys.iter().map(|column| column.title)).collect();
+        let titles = titles.chain(keys.iter().map(|column| column.title));
+        let titles: Vec<&str> = titles.chain(with_stacks.then_some("stacktrace")).collect();
         writeln!(out, "# output: {}", titles.join(&between))?;
     }
     for row in summary.rows {
         let cells = figures(summary, &row.stats).chain(identity(row, &keys, summary, separator));
+        let cells = cells.chain(with_stacks.then(|| stack(row, summary, separator)));
         writeln!(out, "{}", cells.collect::<Vec<_>>().join(&between))?;
     }
     match comments {
@@ -70,7 +75,7 @@ pub fn write(
 /// What a row stands for. Unknown numbers are -1, as perf's unknown owner; an overflow row says
 /// so where it knows no text.
 fn identity(row: &Row, keys: &[KeyColumn], summary: &Summary<'_>, separator: &str) -> Vec<String> {
-    let values = values(&row.key, keys, summary.symbols);
+    let values = values(&row.key, keys, summary);
     let is_text = |column: &KeyColumn| !matches!(column.id, "tid" | "pid" | "cpu" | "lock");
     let mut cells: Vec<String> = keys
         .iter()
@@ -100,6 +105,17 @@ fn identity(row: &Row, keys: &[KeyColumn], summary: &Summary<'_>, separator: &st
         }
     }
     cells
+}
+
+/// The stack a row stands for, or else that of its longest wait; empty where there is none.
+fn stack(row: &Row, summary: &Summary<'_>, separator: &str) -> String {
+    let id = stack_of(&row.key).or(row.stats.witness.and_then(|witness| witness.stack));
+    let frames = id.and_then(|id| summary.stacks.frames(id));
+    let frames = frames.iter().flat_map(|frames| frames.iter()).map(|&frame| {
+        let name = caller_text(Some(frame), summary.symbols);
+        format!("{frame:#x} {}", cell(name.as_bytes(), separator))
+    });
+    frames.collect::<Vec<_>>().join(": ")
 }
 
 /// perf's footer, under perf's conditions; then what it lacks.

@@ -1,9 +1,10 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
-use super::keys::{KeyColumn, OVERFLOW, columns, shown, values};
-use super::{Summary, footer};
-use crate::event::LockKind;
-use crate::report::{By, Column, Part, Row, RowKey, RowStats, Unit, scaled};
+use super::keys::{KeyColumn, OVERFLOW, columns, shown, stack_of, values};
+use super::text::{Seconds, caller_text, task_text};
+use super::{Summary, footer, hist};
+use crate::event::{LockKind, StackId};
+use crate::report::{By, Part, Row, RowKey, RowStats, Unit, Witness, scaled};
 use anstyle::Style;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -15,7 +16,7 @@ pub enum Detail {
     /// What is missing or may be wrong.
     #[default]
     Notable,
-    /// Every counter and every identity.
+    /// Every counter and every identity, and who waited longest in each row.
     Everything,
 }
 
@@ -24,6 +25,8 @@ pub enum Detail {
 pub struct View {
     /// How much is said about the data.
     pub detail: Detail,
+    /// Under each row how its waits are spread, in lines of this many characters.
+    pub hist_width: Option<usize>,
     /// Characters in a line of the terminal, where it is one: the last column is cut to fit.
     pub width: Option<usize>,
     /// How the headings look.
@@ -41,12 +44,20 @@ const LEAST_LAST: usize = 8;
 ///
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
+    let detail = view.detail;
     if !summary.rows.is_empty() {
         let cells = Cells::new(summary, view.width);
         header(summary, &cells, view.heading, out)?;
         for row in summary.rows {
-            figures(summary.columns, &row.stats, out)?;
+            figures(summary, &row.stats, out)?;
             writeln!(out, " {}", cells.line(cells.texts(row, summary)))?;
+            stack(stack_of(&row.key), summary, out)?;
+            if let (Detail::Everything, Some(longest)) = (detail, &row.stats.witness) {
+                witness(longest, summary, out)?;
+            }
+            if let Some(width) = view.hist_width {
+                hist::write(&row.stats.histogram, width, out)?;
+            }
         }
         writeln!(out)?;
     }
@@ -67,17 +78,35 @@ fn header(
     writeln!(out, " {}{style:#}\n", cells.line(titles))
 }
 
-fn figures(columns: &[&Column], stats: &RowStats, out: &mut dyn Write) -> io::Result<()> {
-    for column in columns {
-        let value = (column.value)(stats);
+fn figures(summary: &Summary<'_>, stats: &RowStats, out: &mut dyn Write) -> io::Result<()> {
+    for column in summary.columns {
+        let value = (column.value)(stats, summary.totals);
         let text = match column.unit {
             Unit::Count => value.to_string(),
             Unit::Nanoseconds => {
                 let time = scaled(value);
                 format!("{} {:<2}", time.value, time.unit)
             }
+            Unit::PerMille => format!("{}.{}%", value / 10, value % 10),
         };
         write!(out, "{text:>width$} ", width = column.width)?;
+    }
+    Ok(())
+}
+
+/// A row's longest wait, and its stack below.
+fn witness(longest: &Witness, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let task = task_text(longest.tid, longest.comm.as_ref(), longest.context);
+    let (when, cpu) = (Seconds(longest.ts_ns), longest.cpu.0);
+    writeln!(out, "    longest at {when}: {task} on cpu {cpu}")?;
+    stack(longest.stack, summary, out)
+}
+
+/// A stack's frames, innermost first, a line each.
+fn stack(id: Option<StackId>, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let frames = id.and_then(|stack| summary.stacks.frames(stack));
+    for (number, &frame) in frames.iter().flat_map(|frames| frames.iter()).enumerate() {
+        writeln!(out, "      #{number} {}", caller_text(Some(frame), summary.symbols))?;
     }
     Ok(())
 }
@@ -118,7 +147,7 @@ impl Cells {
             RowKey::Of([Some(Part::Task { tid, .. }), ..]) => Some(tid),
             _ => None,
         };
-        let values = values(&row.key, &self.columns, summary.symbols);
+        let values = values(&row.key, &self.columns, summary);
         let mut texts: Vec<String> = values.iter().map(|value| shown(value, tid)).collect();
         if summary.by == [By::Lock]
             && let (Some(symbol), Some(kind)) = (texts.last_mut(), kind_of(&row.key))

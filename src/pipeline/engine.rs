@@ -9,7 +9,7 @@ use crate::cmdline_cache::proc::SeededTask;
 use crate::contention::{Begins, OpenWait, Sleepers, Wait};
 use crate::event::decode::{Decoded, Decoder};
 use crate::event::{Body, Cpu, Event, Stamp};
-use crate::report::RowKey;
+use crate::report::{RowKey, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::SubbufLayout;
 
@@ -53,11 +53,11 @@ pub struct Engine {
     /// The sleepers' part of what every lane has for its spinners.
     waits: Vec<Wait>,
     named: Vec<NamedWait>,
-    delta: Delta<RowKey>,
+    delta: Delta<RowKey, Witness>,
     kept: Kept,
     cache: CmdlineCache,
     keep: Keep,
-    aggregate: Aggregate<RowKey>,
+    aggregate: Aggregate<RowKey, Witness>,
     processed_ns: u64,
     raw: bool,
 }
@@ -155,14 +155,15 @@ impl Engine {
             read.push((lane.cpu, lane.read));
         }
         open.sort_by_key(|wait| wait.begin.stamp);
-        let named = |wait: OpenWait| self.keep.open(&wait, &self.cache, &self.decoding.stacks);
+        let stacks = self.decoding.stacks;
+        let named = |wait: OpenWait| self.keep.open(&wait, &self.cache, &stacks);
         Results {
             counts,
             kept,
             open: open.into_iter().filter_map(named).collect(),
             rows: self.aggregate.snapshot(),
             read,
-            stacks_refused: self.decoding.stacks.refused(),
+            stacks,
             names: self.cache.counters(),
             end_ns: last_ns,
         }
@@ -235,7 +236,7 @@ impl Engine {
                 wait.internal |= sleepers.encloses(slept, wait.lock, &wait.begin);
                 let kept = keep.take(wait, cache, stacks, &mut lane.kept);
                 let Some((named, key, sample)) = kept else { continue };
-                lane.delta.add(key, sample, aggregate);
+                lane.delta.add(key, sample, named.witness(), aggregate);
                 lane.named.push(named);
             }
             lane.delta.flush(aggregate);
@@ -243,7 +244,7 @@ impl Engine {
         for wait in &self.waits {
             let kept = keep.take(wait, cache, stacks, &mut self.kept);
             let Some((named, key, sample)) = kept else { continue };
-            self.delta.add(key, sample, aggregate);
+            self.delta.add(key, sample, named.witness(), aggregate);
             self.named.push(named);
         }
         self.delta.flush(aggregate);

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use crate::aggregate::{Sample, Stats};
+use crate::aggregate::Sample;
 use crate::cmdline_cache::{Certainty, CmdlineCache, TaskName};
 use crate::contention::{OpenWait, Outcome, Wait};
 use crate::event::{Comm, Context, Cpu, Head, LockFlags, StackId, Tid};
-use crate::report::{By, Part, RowKey};
+use crate::report::{By, Part, RowKey, RowStats, Witness};
 use crate::symbols::{StackTable, Waiter};
 
 use super::filters::Filters;
@@ -52,13 +52,13 @@ pub struct OpenNamed {
 }
 
 /// Where the finished waits went: every one is in exactly one of these.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Kept {
     /// In the rows, and streamed.
-    pub rows: Stats,
+    pub rows: RowStats,
     /// Of those: waits for a part of a lock that the task waits for anyway. Their time is in the
     /// outer wait's too.
-    pub internal: Stats,
+    pub internal: RowStats,
     /// Our own.
     pub own: u64,
     /// Of tasks, on CPUs, for locks or from callers that were not asked for.
@@ -71,6 +71,21 @@ pub struct Kept {
     pub name_unconfirmed: u64,
     /// Of those in the rows: without a stack.
     pub no_stack: u64,
+}
+
+impl NamedWait {
+    /// What a row keeps of it if it is the row's longest.
+    pub(super) fn witness(&self) -> Witness {
+        let begin = &self.wait.begin;
+        Witness {
+            ts_ns: begin.ts_ns,
+            tid: begin.tid,
+            comm: known_comm(&self.name),
+            cpu: begin.cpu,
+            context: begin.context,
+            stack: self.wait.stack,
+        }
+    }
 }
 
 impl Kept {
@@ -191,9 +206,9 @@ fn count(named: &NamedWait, kept: &mut Kept) -> Sample {
         Outcome::Failed(_) => Sample::Failed(wait_ns),
         Outcome::Uncertain => Sample::Uncertain(wait_ns),
     };
-    kept.rows.add(sample);
+    kept.rows.add(sample, named.witness());
     if named.wait.internal {
-        kept.internal.add(sample);
+        kept.internal.add(sample, named.witness());
     }
     kept.name_unknown += u64::from(named.name.certainty == Certainty::Unknown);
     kept.name_unconfirmed += u64::from(named.name.certainty == Certainty::Unconfirmed);

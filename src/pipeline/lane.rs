@@ -6,7 +6,7 @@ use crate::aggregate::Delta;
 use crate::contention::{Spinners, Wait};
 use crate::event::decode::{Decoded, Decoder};
 use crate::event::{Body, Context, Cpu, Event, Gap, Head, Stamp, Tid};
-use crate::report::RowKey;
+use crate::report::{RowKey, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::{Abi, PageFault, Record, Resume, Step, SubbufLayout, walk};
 
@@ -35,7 +35,7 @@ pub(super) struct Lane {
     pub(super) waits: Vec<Wait>,
     pub(super) forward: Vec<Event>,
     pub(super) named: Vec<NamedWait>,
-    pub(super) delta: Delta<RowKey>,
+    pub(super) delta: Delta<RowKey, Witness>,
     pub(super) kept: Kept,
     pub(super) read: ReadCounts,
     resume: Option<Resume>,

@@ -4,7 +4,8 @@ use crate::aggregate::Snapshot;
 use crate::cmdline_cache::CacheCounters;
 use crate::contention::Counts;
 use crate::event::{Cpu, Gap};
-use crate::report::RowKey;
+use crate::report::{RowKey, Witness};
+use crate::symbols::StackTable;
 
 use super::keep::{Kept, NamedWait, OpenNamed};
 use super::lane::ReadCounts;
@@ -45,11 +46,11 @@ pub struct Results {
     /// The waits that were asked for and still open at the end, oldest first.
     pub open: Vec<OpenNamed>,
     /// The rows.
-    pub rows: Snapshot<RowKey>,
+    pub rows: Snapshot<RowKey, Witness>,
     /// What each CPU's sub-buffers held.
     pub read: Vec<(Cpu, ReadCounts)>,
-    /// Stacks that found no room in the table.
-    pub stacks_refused: u64,
+    /// The kernel stacks of the waits.
+    pub stacks: StackTable,
     /// What the names came from.
     pub names: CacheCounters,
     /// The time of the last event, in ns of the trace clock.

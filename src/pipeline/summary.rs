@@ -59,7 +59,7 @@ pub fn quality(
         names_unconfirmed: kept.name_unconfirmed,
         names_contradicted: results.names.contradictions,
         names_evicted: results.names.evicted,
-        stacks_refused: results.stacks_refused,
+        stacks_refused: results.stacks.refused(),
         stacks_missing: if stacks_wanted { kept.no_stack } else { 0 },
         map_refused_keys: results.rows.refused_flushes,
         stream_dropped,

@@ -127,13 +127,15 @@ impl CallerFinder {
     /// Frames are told by section and name, never by count: their number differs by
     /// architecture, kernel and inlining.
     pub fn caller(&self, frames: &[u64], waiter: Waiter) -> Option<u64> {
-        let last = frames.last().copied();
-        frames
-            .iter()
-            .copied()
-            .skip_while(|&frame| self.is_named(frame, &TRACER_FRAMES))
-            .find(|&frame| !self.is_lock_code(frame, waiter))
-            .or(last)
+        let mut traced = self.without_tracer(frames).iter().copied();
+        traced.find(|&frame| !self.is_lock_code(frame, waiter)).or(frames.last().copied())
+    }
+
+    /// The frames below the tracer's own.
+    pub(super) fn without_tracer<'a>(&self, frames: &'a [u64]) -> &'a [u64] {
+        let is_tracer = |&&frame: &&u64| self.is_named(frame, &TRACER_FRAMES);
+        let own = frames.iter().take_while(is_tracer).count();
+        frames.get(own..).unwrap_or(&[])
     }
 
     fn is_lock_code(&self, frame: u64, waiter: Waiter) -> bool {

@@ -26,6 +26,7 @@ pub struct StackTable {
 
 #[derive(Debug)]
 struct Stack {
+    /// Without the tracer's own.
     frames: Arc<[u64]>,
     spinning_caller: u64,
     sleeping_caller: u64,
@@ -60,7 +61,8 @@ impl StackTable {
         self.insert(kept)
     }
 
-    /// The frames of a stack, innermost first; none for an id of another table.
+    /// The frames of a stack, innermost first, without the tracer's own; none for an id of another
+    /// table.
     pub fn frames(&self, id: StackId) -> Option<Arc<[u64]>> {
         self.with(id, |stack| Arc::clone(&stack.frames))
     }
@@ -107,7 +109,7 @@ impl StackTable {
                     return self.refuse();
                 }
                 let id = StackId(u32::try_from(stacks.len()).ok()?);
-                let frames = Arc::clone(vacant.key());
+                let frames = self.callers.without_tracer(frames).into();
                 stacks.push(Stack { frames, spinning_caller, sleeping_caller });
                 vacant.insert(id);
                 Some(id)

@@ -9,6 +9,7 @@
 )]
 
 mod accounting;
+mod columns;
 mod endings;
 mod formats;
 mod names;

@@ -155,6 +155,11 @@ fn totals_are_those_of_the_provenance() {
         assert!(quality(&results, &[], 0, false).identities().iter().all(|law| law.holds()));
         let rows = results.kept.rows;
         assert_eq!(rows.wait_total_ns + rows.failed_total_ns + rows.uncertain_total_ns, total);
+        let witness = rows.witness.unwrap();
+        assert!(collected.waits.iter().any(|NamedWait { wait, .. }| {
+            (wait.begin.ts_ns, wait.begin.tid) == (witness.ts_ns, witness.tid)
+                && wait.wait_ns() == rows.wait_max_ns
+        }));
     }
 }
 

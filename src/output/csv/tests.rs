@@ -1,4 +1,4 @@
-use super::super::samples::{ClosedPipe, LOCK, symbols, written};
+use super::super::samples::{ClosedPipe, LOCK, stacks, symbols, written};
 use super::{Summary, write};
 use crate::event::{Comm, LockKind, Tid};
 use crate::report::{By, COLUMNS, Column, Part, Quality, Row, RowKey, RowStats};
@@ -6,17 +6,21 @@ use std::io;
 
 fn with<T>(by: &[By], keys: &[RowKey], read: impl FnOnce(&Summary<'_>) -> T) -> T {
     let stats = RowStats { contended: 2, wait_total_ns: 7, failed: 1, ..RowStats::default() };
-    let rows: Vec<Row> = keys.iter().map(|&key| Row { key, stats }).collect();
-    let columns: Vec<&Column> = COLUMNS.iter().filter(|column| column.id != "wait_min").collect();
+    let rows: Vec<Row> = keys.iter().map(|&key| Row { key, stats: stats.clone() }).collect();
+    let columns: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|column| !matches!(column.id, "wait_min" | "p50" | "p95" | "p99"))
+        .collect();
     read(&Summary {
         by,
         columns: &columns,
         rows: &rows,
-        totals: stats,
+        totals: &stats,
         open: &[],
         quality: &Quality::default(),
         duration_ns: 1,
         symbols: &symbols(),
+        stacks: &stacks(),
     })
 }
 
@@ -33,10 +37,10 @@ fn keys_and_columns_stand_under_their_names() {
         RowKey::Overflow(Some(kind)),
     ];
     let expected = "\
-lock,symbol,type,contended,wait_total,wait_max,avg_wait,failed,uncertain,overflow
-0x9000,tasklist_lock,mutex,2,7,0,3,1,0,false
-0xffff888133445566,,mutex,2,7,0,3,1,0,false
-,,mutex,2,7,0,3,1,0,true
+lock,symbol,type,contended,wait_total,wait_max,avg_wait,share,failed,uncertain,overflow
+0x9000,tasklist_lock,mutex,2,7,0,3,100.0,1,0,false
+0xffff888133445566,,mutex,2,7,0,3,100.0,1,0,false
+,,mutex,2,7,0,3,100.0,1,0,true
 ";
     assert_eq!(text(&[By::Lock], &keys), expected);
 }
@@ -66,7 +70,7 @@ fn hostile_names_stay_in_their_cells() {
     let names: Vec<&str> = rows.iter().map(|row| &row[1]).collect();
     let expected: Vec<&str> = cases.iter().map(|(_, cell)| *cell).chain([""]).collect();
     assert_eq!(names, expected);
-    assert!(rows.iter().all(|row| &row[0] == "7" && &row[3] == "7" && row.len() == 9));
+    assert!(rows.iter().all(|row| &row[0] == "7" && &row[3] == "7" && row.len() == 10));
 }
 
 #[test]

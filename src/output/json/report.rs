@@ -1,7 +1,7 @@
 //! The report as one object. `docs/report.md` describes it.
 
 use super::line;
-use super::summary::{Figures, JsonIdentity, JsonOpen, JsonRow};
+use super::summary::{JsonIdentity, JsonOpen, JsonRow, Totals};
 use crate::output::escape::json_name;
 use crate::output::{ReportInfo, Summary};
 use crate::report::{Bad, Overhead, Quality, Row, RowKey};
@@ -20,7 +20,7 @@ struct Report<'a> {
     rows: Vec<JsonRow<'a>>,
     overflow: Vec<JsonRow<'a>>,
     waits: u64,
-    totals: Figures<'a>,
+    totals: Totals<'a>,
     open: Vec<JsonOpen<'a>>,
     loss: Loss,
     bad: Wrong,
@@ -68,7 +68,7 @@ struct Wrong {
 pub fn report(info: &ReportInfo<'_>, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let is_overflow = |row: &&Row| matches!(row.key, RowKey::Overflow(_));
     let (overflow, rows): (Vec<_>, Vec<_>) = summary.rows.iter().partition(is_overflow);
-    let json = |row| JsonRow { row, by: summary.by, symbols: summary.symbols };
+    let json = |row| JsonRow { row, summary };
     let quality = summary.quality;
     line(
         &Report {
@@ -78,7 +78,7 @@ pub fn report(info: &ReportInfo<'_>, summary: &Summary<'_>, out: &mut dyn Write)
             rows: rows.into_iter().map(json).collect(),
             overflow: overflow.into_iter().map(json).collect(),
             waits: summary.totals.waits(),
-            totals: Figures(&summary.totals),
+            totals: Totals(summary.totals),
             open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
             loss: Loss::new(quality),
             bad: Wrong::new(quality),

@@ -1,19 +1,19 @@
 use super::super::StreamOpen;
-use super::super::samples::{LOCK, PIPE_WRITE, symbols, written};
+use super::super::samples::{LOCK, PIPE_WRITE, stacks, symbols, witness, written};
 use super::{Comments, Summary, separator_fault, write};
-use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
+use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, StackId, Tid};
 use crate::report::{By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats};
 
-const ONE: RowStats = RowStats {
-    contended: 14,
-    wait_total_ns: 1_881_441,
-    wait_max_ns: 1_759_412,
-    wait_min_ns: 2_494,
-    failed: 0,
-    failed_total_ns: 0,
-    uncertain: 0,
-    uncertain_total_ns: 0,
-};
+/// Figures of a row of `perf lock contention`, as in the tests of the columns.
+fn one() -> RowStats {
+    RowStats {
+        contended: 14,
+        wait_total_ns: 1_881_441,
+        wait_max_ns: 1_759_412,
+        wait_min_ns: 2_494,
+        ..RowStats::default()
+    }
+}
 
 fn perf(by: &[By], keys: &[RowKey], separator: &str, comments: Comments) -> String {
     with_quality(by, keys, separator, comments, &clean(), &[])
@@ -32,17 +32,18 @@ fn with_quality(
     quality: &Quality,
     open: &[StreamOpen],
 ) -> String {
-    let rows: Vec<Row> = keys.iter().map(|&key| Row { key, stats: ONE }).collect();
+    let rows: Vec<Row> = keys.iter().map(|&key| Row { key, stats: one() }).collect();
     let columns: Vec<_> = DEFAULT_FIELDS.iter().map(|id| Column::find(id).unwrap()).collect();
     let summary = Summary {
         by,
         columns: &columns,
         rows: &rows,
-        totals: RowStats { failed: quality.failed, uncertain: quality.uncertain, ..ONE },
+        totals: &RowStats { failed: quality.failed, uncertain: quality.uncertain, ..one() },
         open,
         quality,
         duration_ns: 2_000_000_000,
         symbols: &symbols(),
+        stacks: &stacks(),
     };
     written(|out| write(&summary, separator, comments, out))
 }
@@ -80,6 +81,41 @@ fn headers_and_rows_are_perfs() {
     ];
     for (by, part, expected) in cases {
         assert_eq!(perf(&[by], &[RowKey::of([part])], ",", Comments::Notable), expected);
+    }
+}
+
+/// As perf's `-v`: frames as address and name, a colon between them. A row by caller has the stack
+/// of its longest wait, one by stack its own.
+#[test]
+fn stacks_are_perfs_last_column_where_rows_have_one() {
+    let kind = LockKind::Mutex;
+    let stacks = stacks();
+    let caller = RowKey::of([Part::Caller(Some(PIPE_WRITE), kind)]);
+    let cases = [
+        (By::Caller, caller, Some(witness())),
+        (By::Stack, RowKey::of([Part::Stack(Some(StackId(0)), kind)]), None),
+        (By::Caller, caller, None),
+    ];
+    let texts = cases.map(|(by, key, witness)| {
+        let rows = [Row { key, stats: RowStats { witness, ..one() } }];
+        let summary = Summary {
+            by: &[by],
+            columns: &[],
+            rows: &rows,
+            totals: &one(),
+            open: &[],
+            quality: &clean(),
+            duration_ns: 1,
+            symbols: &symbols(),
+            stacks: &stacks,
+        };
+        written(|out| write(&summary, "|", Comments::Everything, out))
+    });
+    let header = "# output: type| caller| stacktrace\n";
+    let stack = "0x1043 anon_pipe_write+0x43: 0x5010 nfs_lookup+0x10 [nfs]: 0x77 0x77";
+    for (text, stack) in texts.iter().zip([stack, stack, ""]) {
+        let start = format!("{header}mutex| anon_pipe_write+0x43| {stack}\n#");
+        assert!(text.starts_with(&start), "{text}");
     }
 }
 

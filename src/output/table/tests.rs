@@ -1,9 +1,11 @@
 use super::super::StreamOpen;
 use super::super::footer::grouped;
-use super::super::samples::{LOCK, PIPE_WRITE, symbols, written};
+use super::super::samples::{LOCK, PIPE_WRITE, stacks, symbols, witness, written};
 use super::{Detail, Summary, View, cut, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
-use crate::report::{By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats};
+use crate::report::{
+    By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats, Sample,
+};
 
 fn columns(ids: &[&str]) -> Vec<&'static Column> {
     ids.iter().map(|id| Column::find(id).unwrap()).collect()
@@ -33,19 +35,37 @@ fn table(
     quality: &Quality,
     detail: Detail,
 ) -> String {
-    let rows: Vec<Row> = rows.iter().map(|&(key, stats)| Row { key, stats }).collect();
+    viewed(by, fields, rows, quality, View { detail, ..View::default() })
+}
+
+fn viewed(
+    by: By,
+    fields: &[&str],
+    rows: &[(RowKey, RowStats)],
+    quality: &Quality,
+    view: View,
+) -> String {
+    let rows: Vec<Row> =
+        rows.iter().map(|(key, stats)| Row { key: *key, stats: stats.clone() }).collect();
     let open: Vec<StreamOpen> = (0..quality.open).map(|_| open_wait()).collect();
+    let totals = RowStats {
+        contended: quality.ok,
+        wait_total_ns: 10_000_000,
+        failed: quality.failed,
+        ..RowStats::default()
+    };
     let summary = Summary {
         by: &[by],
         columns: &columns(fields),
         rows: &rows,
-        totals: RowStats { contended: quality.ok, failed: quality.failed, ..RowStats::default() },
+        totals: &totals,
         open: &open,
         quality,
         duration_ns: 4_210_000_000,
         symbols: &symbols(),
+        stacks: &stacks(),
     };
-    written(|out| write(&summary, View { detail, ..View::default() }, out))
+    written(|out| write(&summary, view, out))
 }
 
 const FOOTER: &str = " 9,812 waits in 4.21 s on 2 CPUs: 9,805 got the lock, 3 failed, 1 still open, \
@@ -66,26 +86,22 @@ fn open_wait() -> StreamOpen {
     }
 }
 
-const ONE: RowStats = RowStats {
-    contended: 1,
-    wait_total_ns: 764_165,
-    wait_max_ns: 764_165,
-    wait_min_ns: 764_165,
-    failed: 0,
-    failed_total_ns: 0,
-    uncertain: 0,
-    uncertain_total_ns: 0,
-};
+/// A row of one wait.
+fn one() -> RowStats {
+    let mut row = RowStats::default();
+    row.add(Sample::Acquired(764_165), witness());
+    row
+}
 
 /// Header and first row as `perf lock contention` 6.1 printed them for that wait.
 #[test]
 fn callers_stand_as_in_perf() {
     let kind = LockKind::Spinlock;
     let rows = [
-        (RowKey::of([Part::Caller(Some(0x4032), kind)]), ONE),
+        (RowKey::of([Part::Caller(Some(0x4032), kind)]), one()),
         (RowKey::of([Part::Caller(Some(0x5010), LockKind::RwsemWrite)]), RowStats::default()),
-        (RowKey::of([Part::Caller(None, kind)]), ONE),
-        (RowKey::Overflow(Some(kind)), ONE),
+        (RowKey::of([Part::Caller(None, kind)]), one()),
+        (RowKey::Overflow(Some(kind)), one()),
     ];
     let expected = " contended   total wait     max wait     avg wait         type   caller
 
@@ -116,10 +132,10 @@ fn tasks_stand_as_in_perf() {
     };
     let rows = [
         (task(6904, Some(b"sched-messaging")), stats),
-        (task(7, Some(b"x\ny")), ONE),
-        (task(8, None), ONE),
-        (RowKey::of([Part::Interrupt(Context::Softirq)]), ONE),
-        (RowKey::Overflow(None), ONE),
+        (task(7, Some(b"x\ny")), one()),
+        (task(8, None), one()),
+        (RowKey::of([Part::Interrupt(Context::Softirq)]), one()),
+        (RowKey::Overflow(None), one()),
     ];
     let expected = " contended   total wait     max wait     min wait     avg wait     failed          pid   comm
 
@@ -139,11 +155,11 @@ fn tasks_stand_as_in_perf() {
 fn locks_have_data_names_and_types_stand_alone() {
     let kind = LockKind::Mutex;
     let rows = [
-        (RowKey::of([Part::Lock(0x9000, LockKind::RwlockRead)]), ONE),
-        (RowKey::of([Part::Lock(0x9008, kind)]), ONE),
-        (RowKey::of([Part::Lock(LOCK, kind)]), ONE),
-        (RowKey::of([Part::Lock(PIPE_WRITE, kind)]), ONE),
-        (RowKey::Overflow(Some(kind)), ONE),
+        (RowKey::of([Part::Lock(0x9000, LockKind::RwlockRead)]), one()),
+        (RowKey::of([Part::Lock(0x9008, kind)]), one()),
+        (RowKey::of([Part::Lock(LOCK, kind)]), one()),
+        (RowKey::of([Part::Lock(PIPE_WRITE, kind)]), one()),
+        (RowKey::Overflow(Some(kind)), one()),
     ];
     let expected = " contended            address   symbol
 
@@ -157,9 +173,37 @@ fn locks_have_data_names_and_types_stand_alone() {
     let text = table(By::Lock, &["contended"], &rows, &clean(), Detail::Notable);
     assert_eq!(text, format!("{expected}{FOOTER}"));
 
-    let rows = [(RowKey::of([Part::Type(kind)]), ONE)];
+    let rows = [(RowKey::of([Part::Type(kind)]), one())];
     let text = table(By::Type, &["wait_max"], &rows, &clean(), Detail::Notable);
     assert_eq!(text, format!("    max wait         type\n\n   764.16 us        mutex\n\n{FOOTER}"));
+}
+
+/// A share of 10 ms, quantiles of a single wait.
+#[test]
+fn who_waited_longest_and_how_waits_are_spread_stand_below_the_row() {
+    let kind = LockKind::Mutex;
+    let rows = [
+        (RowKey::of([Part::Type(kind)]), one()),
+        (RowKey::Overflow(Some(kind)), RowStats::default()),
+    ];
+    let fields = ["p50", "p99", "share"];
+    let expected = "         p50          p99   share         type
+
+   764.16 us    764.16 us    7.6%        mutex
+    longest at 12.345678: [softirq] on hackbench-4711 on cpu 1
+      #0 anon_pipe_write+0x43
+      #1 nfs_lookup+0x10 [nfs]
+      #2 0x77
+     524.29 us -    1.05 ms |████████| 1
+        0 ns         0 ns    0.0%        mutex   (overflow)
+
+";
+    let view = View { detail: Detail::Everything, hist_width: Some(40), ..View::default() };
+    let text = viewed(By::Type, &fields, &rows, &clean(), view);
+    assert!(text.starts_with(expected), "{text}");
+    let view = View { detail: Detail::Notable, hist_width: Some(40), ..View::default() };
+    let text = viewed(By::Type, &fields, &rows, &clean(), view);
+    assert!(!text.contains("longest") && text.contains("████████"), "{text}");
 }
 
 #[test]
@@ -229,16 +273,17 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
         RowKey::of([comm(b"x\ny"), Part::Caller(None, LockKind::RwsemRead), Part::Type(kind)]),
         RowKey::Overflow(Some(kind)),
     ];
-    let rows = rows.map(|key| Row { key, stats: ONE });
+    let rows = rows.map(|key| Row { key, stats: one() });
     let summary = Summary {
         by: &[By::Comm, By::Caller, By::Type],
         columns: &columns(&["contended"]),
         rows: &rows,
-        totals: ONE,
+        totals: &one(),
         open: &[],
         quality: &Quality::default(),
         duration_ns: 1,
         symbols: &symbols(),
+        stacks: &stacks(),
     };
     let text = written(|out| write(&summary, View::default(), out));
     let expected = " contended   comm         type   caller
@@ -273,16 +318,17 @@ fn what_went_wrong_and_what_it_cost_stand_below() {
 fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
     let kind = LockKind::Mutex;
     let rows =
-        [RowKey::of([Part::Caller(Some(PIPE_WRITE), kind)])].map(|key| Row { key, stats: ONE });
+        [RowKey::of([Part::Caller(Some(PIPE_WRITE), kind)])].map(|key| Row { key, stats: one() });
     let summary = Summary {
         by: &[By::Caller],
         columns: &columns(&DEFAULT_FIELDS),
         rows: &rows,
-        totals: ONE,
+        totals: &one(),
         open: &[],
         quality: &Quality { orphan_end: 1, ..Quality::default() },
         duration_ns: 1,
         symbols: &symbols(),
+        stacks: &stacks(),
     };
     let plain = View { width: Some(80), ..View::default() };
     let first_row = |view| {

@@ -1,4 +1,4 @@
-use super::super::super::samples::{LOCK, PIPE_WRITE, symbols, written};
+use super::super::super::samples::{LOCK, PIPE_WRITE, stacks, symbols, witness, written};
 use super::super::super::{ReportInfo, RunInfo, StreamOpen, Summary};
 use super::report;
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
@@ -38,8 +38,14 @@ fn quality() -> Quality {
 }
 
 fn parsed(info: &ReportInfo<'_>, by: &[By], keys: &[RowKey], quality: &Quality) -> Value {
-    let stats = RowStats { contended: 3, wait_total_ns: 12, wait_max_ns: 7, ..RowStats::default() };
-    let rows: Vec<Row> = keys.iter().map(|&key| Row { key, stats }).collect();
+    let stats = RowStats {
+        contended: 3,
+        wait_total_ns: 12,
+        wait_max_ns: 7,
+        witness: Some(witness()),
+        ..RowStats::default()
+    };
+    let rows: Vec<Row> = keys.iter().map(|&key| Row { key, stats: stats.clone() }).collect();
     let open = StreamOpen {
         begin_ns: 1,
         age_ns: 2,
@@ -55,11 +61,12 @@ fn parsed(info: &ReportInfo<'_>, by: &[By], keys: &[RowKey], quality: &Quality) 
         by,
         columns: &[],
         rows: &rows,
-        totals: RowStats { contended: 6, wait_total_ns: 24, failed: 1, ..stats },
+        totals: &RowStats { contended: 6, wait_total_ns: 24, failed: 1, ..stats },
         open: &[open],
         quality,
         duration_ns: 500_000_000,
         symbols: &symbols(),
+        stacks: &stacks(),
     };
     let text = written(|out| report(info, &summary, out));
     assert_eq!(text.find('\n'), Some(text.len() - 1), "{text:?}");
@@ -77,7 +84,11 @@ fn one_object_has_it_all() {
     let value = parsed(&info(&[b"sh", b"\xff"]), &[By::Comm, By::Caller], &keys, &quality());
     let figures = json!({
         "contended": 3, "wait_total": 12, "wait_max": 7, "wait_min": 0, "avg_wait": 4,
-        "failed": 0, "uncertain": 0,
+        "p50": 0, "p95": 0, "p99": 0, "share": 50.0, "failed": 0, "uncertain": 0,
+        "witness": {
+            "ts": 12_345_678_400_u64, "tid": 4711, "comm": "hackbench", "cpu": 1,
+            "context": "softirq", "stack": ["anon_pipe_write+0x43", "nfs_lookup+0x10 [nfs]", "0x77"],
+        },
     });
     let with_figures = |mut row: Value| {
         row.as_object_mut().unwrap().extend(figures.as_object().unwrap().clone());
