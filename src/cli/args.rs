@@ -75,10 +75,18 @@ pub struct RecordArgs {
 /// Options of `record` and `demo`.
 #[derive(Debug, Args)]
 pub struct CommonArgs {
-    /// How finished waits are streamed
-    #[arg(long, value_enum, default_value_t = StreamFormat::Text, default_missing_value = "text",
-          num_args = 0..=1, value_name = "FORMAT")]
-    pub stream: StreamFormat,
+    /// How finished waits are streamed [default: text; none with -x, --format csv and json]
+    #[arg(long, value_enum, default_missing_value = "text", num_args = 0..=1, value_name = "FORMAT")]
+    pub stream: Option<StreamFormat>,
+    /// How the report at the end looks [default: table]
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "field_separator")]
+    pub format: Option<ReportFormat>,
+    /// The report as perf's CSV with this separator; -q leaves out its comment lines, -v adds all
+    #[arg(short = 'x', long, value_name = "SEP")]
+    pub field_separator: Option<String>,
+    /// Colours in the table; auto: on a terminal, unless NO_COLOR is set
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub color: Color,
     /// Stream every event, not the finished waits: one line each as in trace_pipe, with the right name
     #[arg(short = 'D', long, alias = "dump-raw-trace")]
     pub raw: bool,
@@ -221,6 +229,28 @@ pub enum StreamFormat {
     Json,
     /// Not at all
     None,
+}
+
+/// How the report looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For people, in the shape of perf's
+    Table,
+    /// Column names, then a line for each row, quoted where it must be (docs/report.md)
+    Csv,
+    /// One object with all there is (docs/report.md)
+    Json,
+}
+
+/// When there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal
+    Auto,
+    /// Wherever the table goes
+    Always,
+    /// Nowhere
+    Never,
 }
 
 /// What rows are told apart by.

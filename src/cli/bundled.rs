@@ -10,7 +10,7 @@ use crate::cmdline_cache::CmdlineCache;
 use crate::contention::Begins;
 use crate::event::decode::Decoder;
 use crate::event::{Cpu, Tid};
-use crate::output::RunInfo;
+use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{Engine, Keep, Queue, Setup, Stream, Targets, replay};
 use crate::symbols::{CallerFinder, Kallsyms, StackTable};
 use crate::tracefs::{Abi, Endian, EventFormat, SubbufLayout};
@@ -63,6 +63,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
         begins: Begins::All,
     };
     let mut engine = Engine::new(setup, [Cpu(0), Cpu(1)]);
+    let run = RunInfo { clock: "mono", kernel: KERNEL, cpus: RINGS.len(), command: &[] };
     let mut stream = match config.stream {
         Some(format) => {
             let queue = Queue::new(io::stdout(), STREAM_BYTES)
@@ -72,17 +73,19 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
         None => None,
     };
     if let Some(stream) = &mut stream {
-        stream.header(&RunInfo { clock: "mono", kernel: KERNEL, cpus: RINGS.len(), command: &[] });
+        stream.header(&run);
     }
     replay(&mut engine, &RINGS, layout.size_bytes(), &mut stream);
     conclude(Outcome {
         config,
+        info: ReportInfo { run, host: None, date: None, start_ns: None, end_ns: None },
         traced: Ok(Ending::TargetsGone),
         ended: Ok(None),
         stream,
         report: report_file(config)?,
         symbols: &symbols,
         duration: DURATION,
+        own_cpu_ns: None,
         results: engine.finish(),
     })
 }

@@ -11,8 +11,9 @@ use crate::pipeline::{Format, Plan};
 use crate::report::{self, Column, MAX_KEYS};
 use crate::tracefs::{self, Clock, Config, parse_cpu_list};
 
-use super::args::{By, CommonArgs, Reader, RecordArgs, StreamFormat};
+use super::args::{By, Color, CommonArgs, Reader, RecordArgs};
 use super::exit::Usage;
+use super::formats::{Report, formats};
 use super::wanted::Wanted;
 
 /// Whose waits.
@@ -36,6 +37,8 @@ pub(super) struct RecordConfig {
     pub(super) command: Vec<OsString>,
     pub(super) plan: Plan,
     pub(super) stream: Option<Format>,
+    pub(super) report: Report,
+    pub(super) color: Color,
     pub(super) raw: bool,
     pub(super) by: Vec<report::By>,
     pub(super) columns: Vec<&'static Column>,
@@ -95,6 +98,7 @@ impl RecordConfig {
             _ if args.lock_addr => vec![report::By::Lock],
             _ => keys(&args.by)?,
         };
+        let (stream, report) = formats(args)?;
         let wanted = Wanted::new(args)?;
         let min_wait = args.min_wait.unwrap_or_default().as_nanos();
         Ok(RecordConfig {
@@ -102,11 +106,9 @@ impl RecordConfig {
             cpus,
             command,
             plan: Plan { flags: wanted.flags().to_vec(), ..plan(args)? },
-            stream: match args.stream {
-                StreamFormat::Text => Some(Format::Text),
-                StreamFormat::Json => Some(Format::Json),
-                StreamFormat::None => None,
-            },
+            stream,
+            report,
+            color: args.color,
             raw: args.raw,
             by,
             columns: columns(&args.field, args.key),

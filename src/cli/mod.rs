@@ -8,11 +8,14 @@ mod config;
 mod demo;
 mod demo_workload;
 mod exit;
+mod formats;
+mod meter;
 mod notes;
 mod outcome;
 mod perf_args;
 mod record;
 mod run;
+mod terminal;
 mod wanted;
 
 use clap::Parser;

@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use crate::event::Cpu;
+use crate::output::perf_csv::Comments;
 use crate::output::table::View;
-use crate::output::{Summary, json, table};
+use crate::output::{ReportInfo, Summary, csv, footer, json, perf_csv, table};
 use crate::pipeline::{Ended, Format, Results, Stream, open_waits, quality, status_code};
 use crate::report::{Quality, Row, RowKey, select};
 use crate::symbols::Kallsyms;
@@ -15,11 +15,14 @@ use crate::tracefs::CpuStats;
 
 use super::config::RecordConfig;
 use super::exit::{self, DONE, FAILED, INCOMPLETE};
+use super::formats::Report;
 use super::run::Ending;
+use super::terminal::view;
 
 /// All that a run left.
 pub(super) struct Outcome<'a> {
     pub(super) config: &'a RecordConfig,
+    pub(super) info: ReportInfo<'a>,
     /// Why it ended.
     pub(super) traced: anyhow::Result<Ending>,
     /// What the instance said at the end, if it was asked.
@@ -29,12 +32,25 @@ pub(super) struct Outcome<'a> {
     pub(super) report: Option<File>,
     pub(super) symbols: &'a Kallsyms,
     pub(super) duration: Duration,
+    /// CPU time of ours in it; none for a recording.
+    pub(super) own_cpu_ns: Option<u64>,
     pub(super) results: Results,
 }
 
 /// Prints the report where someone can read it; returns the exit status.
 pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
-    let Outcome { config, traced, ended, stream, report, symbols, duration, results } = outcome;
+    let Outcome {
+        config,
+        info,
+        traced,
+        ended,
+        stream,
+        report,
+        symbols,
+        duration,
+        own_cpu_ns,
+        results,
+    } = outcome;
     let (dropped_lines, streamed) = match stream {
         Some(stream) => stream.finish(),
         None => (0, Ok(())),
@@ -45,6 +61,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     };
     let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
     let quality = quality(&results, stats, dropped_lines, config.plan.stacks);
+    let quality = Quality { own_cpu_ns, ..quality };
     let rows = rows(config, &results);
     let open = open_waits(&results);
     let summary = Summary {
@@ -59,7 +76,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         symbols,
         stacks: &results.stacks,
     };
-    let printed = print(config, &summary, report, streamed.is_ok());
+    let printed = print(config, &info, &summary, report, streamed.is_ok());
     let mut status = status(config, &quality, &traced);
     if disturbed(ended.as_ref(), &results, stats) {
         status = FAILED;
@@ -90,47 +107,63 @@ fn rows(config: &RecordConfig, results: &Results) -> Vec<Row> {
 /// To the file, or to stdout; the table to stderr if nobody reads stdout.
 fn print(
     config: &RecordConfig,
+    info: &ReportInfo<'_>,
     summary: &Summary<'_>,
-    report: Option<File>,
+    file: Option<File>,
     stdout_works: bool,
 ) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    let view = View {
-        detail: match (config.verbose, config.quiet) {
-            (true, _) => table::Detail::Everything,
-            (false, true) => table::Detail::Rows,
-            (false, false) => table::Detail::Notable,
-        },
-        hist_width: config.hist.then(|| width(&stdout)),
-    };
+    let mut stdout = io::stdout();
+    let view = view(&stdout, config);
     let mut text = Vec::new();
     match config.stream {
         Some(Format::Json) => json::summary(summary, &mut text)?,
         Some(Format::Text) => {
-            if report.is_none() {
+            if file.is_none() {
                 text.push(b'\n');
             }
             table::write(summary, view, &mut text)?;
         }
-        None => table::write(summary, view, &mut text)?,
+        None => report(config, info, summary, view, &mut text)?,
     }
-    if let Some(mut file) = report {
+    if let Some(mut file) = file {
         return file.write_all(&text);
     }
     let printed = match stdout_works {
         true => stdout.write_all(&text).and_then(|()| stdout.flush()),
         false => Err(io::ErrorKind::BrokenPipe.into()),
     };
-    if printed.is_err() && !config.quiet {
-        table::write(summary, view, &mut io::stderr().lock())?;
+    let plain = View { detail: view.detail, hist_width: view.hist_width, ..View::default() };
+    match printed {
+        _ if config.quiet => {}
+        Err(_) => table::write(summary, plain, &mut io::stderr().lock())?,
+        // CSV itself has no place for it.
+        Ok(()) if config.report == Report::Csv => {
+            footer::write(summary, plain, &mut io::stderr().lock())?;
+        }
+        Ok(()) => {}
     }
     printed
 }
 
-/// How many characters a line of a terminal has; elsewhere as many as one usually has.
-fn width(out: impl AsFd) -> usize {
-    let columns = rustix::termios::tcgetwinsize(out).map_or(0, |size| size.ws_col);
-    if columns == 0 { 80 } else { usize::from(columns) }
+/// The report where no stream goes before it.
+fn report(
+    config: &RecordConfig,
+    info: &ReportInfo<'_>,
+    summary: &Summary<'_>,
+    view: View,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let comments = match config {
+        _ if config.quiet => Comments::None,
+        _ if config.verbose => Comments::Everything,
+        _ => Comments::Notable,
+    };
+    match &config.report {
+        Report::Table => table::write(summary, view, out),
+        Report::Perf(separator) => perf_csv::write(summary, separator, comments, out),
+        Report::Csv => csv::write(summary, out),
+        Report::Json => json::report(info, summary, out),
+    }
 }
 
 fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Ending>) -> u8 {

@@ -13,7 +13,7 @@ use anyhow::{Context, anyhow};
 use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::PidNamespace;
 use crate::event::Tid;
-use crate::output::RunInfo;
+use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{
     self, Asked, Engine, Filters, Format, Keep, Live, NESTED, Queue, Session, Setup, Signals,
     Stream, Targets, Watched, Workload, enter,
@@ -23,6 +23,7 @@ use crate::symbols::{Availability, CallerFinder, Kallsyms, StackTable};
 use super::args::RecordArgs;
 use super::config::{RecordConfig, Whose};
 use super::exit::Usage;
+use super::meter::Meter;
 use super::notes::Notes;
 use super::outcome::{Outcome, conclude};
 use super::run::Run;
@@ -42,7 +43,7 @@ pub(super) fn run(args: &RecordArgs) -> anyhow::Result<u8> {
 /// Records as configured; returns the exit status.
 pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let signals = Signals::take_over().context("cannot handle signals")?;
-    let mut notes = Notes::new(config.quiet, config.stream.is_some() && io::stdout().is_terminal());
+    let mut notes = Notes::new(config.quiet, talks_on_terminal(config));
     for note in &config.notes {
         notes.say(note);
     }
@@ -57,10 +58,20 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     live.wake_on(signals.wake())?;
     live.wake_when_unread(&io::stdout());
     live.trace_locks(&config.plan)?;
+    let start_ns = live.now_ns().ok();
+    let meter = Meter::start();
     let workload = config.command.split_first();
     let workload = workload.map(|(program, arguments)| Workload::start(program, arguments));
     let workload = workload.transpose()?;
-    let mut stream = stream(config, &symbols, &live)?;
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let command: Vec<&[u8]> = config.command.iter().map(|word| word.as_bytes()).collect();
+    let info = RunInfo {
+        clock: config.plan.instance.clock.name(),
+        kernel: &release,
+        cpus: live.cpus().count(),
+        command: &command,
+    };
+    let mut stream = stream(config, &symbols, &info)?;
     let mut run = Run {
         config,
         signals,
@@ -71,11 +82,12 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         gaps: 0,
         forgot: Instant::now(),
         notes,
+        meter,
     };
-    let started = Instant::now();
     let traced = catch_unwind(AssertUnwindSafe(|| run.trace(&mut live, &mut engine, &mut stream)));
     let traced = traced.unwrap_or_else(|_| Err(anyhow!("internal error, as told above")));
     run.notes.clear();
+    let (duration, end_ns) = (run.meter.elapsed(), live.now_ns().ok());
     let ended = match &traced {
         Ok(_) => live.end(&mut engine, &mut stream).map(Some).map_err(anyhow::Error::from),
         // Whatever failed may fail again: remove the instance, keep what was seen.
@@ -85,16 +97,32 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         }
     };
     run.signals.let_the_next_one_kill();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     conclude(Outcome {
         config,
+        info: ReportInfo {
+            run: info,
+            host: Some(&host),
+            date: Some(run.meter.date),
+            start_ns,
+            end_ns,
+        },
         traced,
         ended,
         stream,
         report,
         symbols: &symbols,
-        duration: started.elapsed(),
+        duration,
+        own_cpu_ns: Some(run.meter.cpu_ns()),
         results: engine.finish(),
     })
+}
+
+/// Whether something else writes to the terminal while we trace: the stream shows by itself that
+/// the run lives, and a command's lines would run into ours.
+fn talks_on_terminal(config: &RecordConfig) -> bool {
+    let streams = config.stream.is_some() && io::stdout().is_terminal();
+    streams || !config.command.is_empty()
 }
 
 fn watched(config: &RecordConfig) -> anyhow::Result<Vec<Watched>> {
@@ -210,7 +238,7 @@ fn prepare(
 fn stream<'a>(
     config: &RecordConfig,
     symbols: &'a Kallsyms,
-    live: &Live,
+    info: &RunInfo<'_>,
 ) -> anyhow::Result<Option<Stream<'a>>> {
     let Some(format) = config.stream else { return Ok(None) };
     let queue =
@@ -220,14 +248,7 @@ fn stream<'a>(
         // trace_pipe has no headings either.
         return Ok(Some(stream));
     }
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let command: Vec<&[u8]> = config.command.iter().map(|word| word.as_bytes()).collect();
-    stream.header(&RunInfo {
-        clock: config.plan.instance.clock.name(),
-        kernel: &release,
-        cpus: live.cpus().count(),
-        command: &command,
-    });
+    stream.header(info);
     stream.flush();
     Ok(Some(stream))
 }

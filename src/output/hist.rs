@@ -1,6 +1,6 @@
 //! How waits are spread, drawn in block characters.
 
-use super::table::grouped;
+use super::footer::grouped;
 use crate::report::{Histogram, scaled};
 use std::io::{self, Write};
 

@@ -4,6 +4,7 @@ use crate::event::{Comm, Context, Cpu, LockFlags, Tid};
 use crate::report::{By, Column, Quality, Row, RowStats};
 use crate::symbols::{Kallsyms, LockName, StackTable};
 use std::collections::HashMap;
+use std::time::SystemTime;
 
 /// What a stream says about its run before anything else.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +17,21 @@ pub struct RunInfo<'a> {
     pub cpus: usize,
     /// The traced command; empty where there is none.
     pub command: &'a [&'a [u8]],
+}
+
+/// What a report says about its run. What is not known of a recording is none.
+#[derive(Debug, Clone, Copy)]
+pub struct ReportInfo<'a> {
+    /// What a stream of it would say.
+    pub run: RunInfo<'a>,
+    /// The machine's name.
+    pub host: Option<&'a str>,
+    /// When tracing started.
+    pub date: Option<SystemTime>,
+    /// The same in ns of the trace clock.
+    pub start_ns: Option<u64>,
+    /// When it ended, in ns of the trace clock.
+    pub end_ns: Option<u64>,
 }
 
 /// A wait that ended.

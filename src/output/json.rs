@@ -1,9 +1,12 @@
-//! JSON lines: every line one object, told apart by `record`. `docs/stream.md` describes them.
+//! JSON: the stream's lines, every line one object, told apart by `record`, as `docs/stream.md`
+//! describes them; and the report, one object for all.
 
+mod report;
 mod summary;
 #[cfg(test)]
 mod tests;
 
+pub use self::report::report;
 use self::summary::{JsonIdentity, JsonOpen, JsonRow, Totals};
 use super::escape::json_name;
 use super::lock::KnownLock;

@@ -191,6 +191,11 @@ impl Engine {
         self.lanes.iter().map(|lane| lane.read.gaps).sum()
     }
 
+    /// How many events are known to be missing so far.
+    pub fn missed(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.read.missed).sum()
+    }
+
     /// Every task that was alive when `seed` was read, each with the instant of its reading.
     pub fn seed(&mut self, tasks: impl IntoIterator<Item = (SeededTask, Stamp)>) {
         for (task, at) in tasks {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::aggregate::Stats;
 use crate::event::Cpu;
 use crate::output::StreamOpen;
 use crate::report::{CpuEvents, Quality};
@@ -43,6 +44,7 @@ pub fn quality(
         internal_total_ns: kept.internal.wait_total_ns,
         kept: kept.rows.waits(),
         in_rows: results.rows.waits(),
+        in_overflow: results.rows.overflow.iter().map(Stats::waits).sum(),
         own: kept.own,
         not_asked: kept.not_asked,
         short: kept.short,
@@ -61,6 +63,7 @@ pub fn quality(
         stacks_missing: if stacks_wanted { kept.no_stack } else { 0 },
         map_refused_keys: results.rows.refused_flushes,
         stream_dropped,
+        own_cpu_ns: None,
     }
 }
 

@@ -11,6 +11,7 @@
 mod accounting;
 mod columns;
 mod endings;
+mod formats;
 mod lock_names;
 mod names;
 mod perf_checks;

@@ -1,8 +1,9 @@
 use super::super::StreamOpen;
+use super::super::footer::grouped;
 use super::super::samples::{
     LOCK, MMAP_LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written,
 };
-use super::{Detail, Summary, View, grouped, write};
+use super::{Detail, Summary, View, cut, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
 use crate::report::{
     By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats, Sample,
@@ -36,7 +37,7 @@ fn table(
     quality: &Quality,
     detail: Detail,
 ) -> String {
-    viewed(by, fields, rows, quality, View { detail, hist_width: None })
+    viewed(by, fields, rows, quality, View { detail, ..View::default() })
 }
 
 fn viewed(
@@ -206,10 +207,10 @@ fn who_waited_longest_and_how_waits_are_spread_stand_below_the_row() {
         0 ns         0 ns    0.0%        mutex   (overflow)
 
 ";
-    let view = View { detail: Detail::Everything, hist_width: Some(40) };
+    let view = View { detail: Detail::Everything, hist_width: Some(40), ..View::default() };
     let text = viewed(By::Type, &fields, &rows, &clean(), view);
     assert!(text.starts_with(expected), "{text}");
-    let view = View { detail: Detail::Notable, hist_width: Some(40) };
+    let view = View { detail: Detail::Notable, hist_width: Some(40), ..View::default() };
     let text = viewed(By::Type, &fields, &rows, &clean(), view);
     assert!(!text.contains("longest") && text.contains("████████"), "{text}");
 }
@@ -294,8 +295,7 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
         symbols: &symbols(),
         stacks: &stacks(),
     };
-    let view = View { detail: Detail::Notable, hist_width: None };
-    let text = written(|out| write(&summary, view, out));
+    let text = written(|out| write(&summary, View::default(), out));
     let expected = " contended   comm         type   caller
 
          1   make        mutex   poll_freewait+0x32
@@ -315,4 +315,78 @@ fn rows_alone_stand_alone_unless_something_was_lost() {
     let lossy = bare(&Quality { uncertain: 1, ..clean() });
     assert!(lossy.starts_with(" contended ") && lossy.contains(row), "{lossy}");
     assert!(lossy.contains(" 9,812 waits in "), "{lossy}");
+}
+
+#[test]
+fn what_went_wrong_and_what_it_cost_stand_below() {
+    let quality = Quality {
+        kept: 9_800,
+        overflow_depth: 1,
+        in_overflow: 2,
+        own_cpu_ns: Some(42_100_000),
+        ..clean()
+    };
+    let text = table(By::Caller, &DEFAULT_FIELDS, &[], &quality, Detail::Notable);
+    let lines: Vec<&str> = text.lines().skip(1).take(2).collect();
+    let expected = [
+        " bad: 3 of 9,801 (0.03 %): task 1, stack 0, time 0, data 2",
+        " overhead: 42.10 ms CPU time (1.00 % of one CPU), 18 events traced (4/s)",
+    ];
+    assert_eq!(lines, expected);
+}
+
+/// 80 characters, of which figures and type take 65: `anon_pipe_write+0x43` has 15 for its 20.
+#[test]
+fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
+    let kind = LockKind::Mutex;
+    let rows =
+        [RowKey::of([Part::Caller(Some(PIPE_WRITE), kind)])].map(|key| Row { key, stats: one() });
+    let summary = Summary {
+        by: &[By::Caller],
+        columns: &columns(&DEFAULT_FIELDS),
+        rows: &rows,
+        totals: &one(),
+        open: &[],
+        quality: &Quality { orphan_end: 1, ..Quality::default() },
+        duration_ns: 1,
+        lock_names: &lock_names(),
+        symbols: &symbols(),
+        stacks: &stacks(),
+    };
+    let plain = View { width: Some(80), ..View::default() };
+    let first_row = |view| {
+        let text = written(|out| write(&summary, view, out));
+        text.lines().nth(2).unwrap().to_owned()
+    };
+    let row = first_row(plain);
+    assert!(row.ends_with("        mutex   anon_pipe_writ\u{2026}"), "{row}");
+    assert_eq!(row.chars().count(), 80);
+    for (width, end) in [(85, "   anon_pipe_write+0x43"), (10, "   anon_pi\u{2026}")] {
+        assert!(first_row(View { width: Some(width), ..plain }).ends_with(end));
+    }
+    let styled = View {
+        heading: anstyle::Style::new().dimmed(),
+        fault: anstyle::Style::new().bold(),
+        ..plain
+    };
+    let text = written(|out| write(&summary, styled, out));
+    assert!(text.starts_with("\x1b[2m contended "), "{text}");
+    assert!(text.contains(" caller\x1b[0m\n\n"), "{text}");
+    assert!(text.contains("\x1b[1m ends without a begin: 1\n"), "{text}");
+    assert_eq!(text.matches('\x1b').count(), 4);
+}
+
+#[test]
+fn a_cut_text_fills_its_room_and_no_more() {
+    let table = [
+        ("abc", 3, "abc"),
+        ("abcd", 3, "ab\u{2026}"),
+        ("日本語", 6, "日本語"),
+        ("日本語", 5, "日本\u{2026}"),
+        ("日本語", 4, "日\u{2026}"),
+        ("abc", 0, "\u{2026}"),
+    ];
+    for (text, room, expected) in table {
+        assert_eq!(cut(text, room), expected, "{text} in {room}");
+    }
 }
