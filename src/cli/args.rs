@@ -83,6 +83,9 @@ pub struct CommonArgs {
     /// Rows by lock, as --by lock
     #[arg(short = 'l', long, conflicts_with = "by")]
     pub lock_addr: bool,
+    /// Rows by cgroup, as --by cgroup
+    #[arg(long, conflicts_with_all = ["by", "threads", "lock_addr"])]
+    pub lock_cgroup: bool,
     /// Sort the rows by this column, largest first
     #[arg(short, long, value_enum, default_value_t = SortKey::WaitTotal)]
     pub key: SortKey,
@@ -107,6 +110,12 @@ pub struct CommonArgs {
     /// Only tasks whose name matches
     #[arg(long, value_name = "REGEX")]
     pub comm: Option<regex::bytes::Regex>,
+    /// Only processes whose command line matches, as ps shows it
+    #[arg(long, value_name = "REGEX")]
+    pub cmdline: Option<regex::bytes::Regex>,
+    /// Only tasks that are in one of these cgroups, or below, when their wait begins
+    #[arg(short = 'G', long, value_name = "PATH,..", value_delimiter = ',')]
+    pub cgroup_filter: Vec<PathBuf>,
     /// Only callers (name+0xoffset) that match
     #[arg(long, value_name = "REGEX", conflicts_with = "no_stack")]
     pub caller: Option<regex::Regex>,
@@ -207,6 +216,8 @@ pub enum By {
     Process,
     /// The name, whoever bore it
     Comm,
+    /// The cgroup that the task was in
+    Cgroup,
     /// The lock's kind
     Type,
     /// The CPU a wait began on

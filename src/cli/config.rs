@@ -82,6 +82,7 @@ impl RecordConfig {
         let by = match args {
             _ if args.threads => vec![report::By::Task],
             _ if args.lock_addr => vec![report::By::Lock],
+            _ if args.lock_cgroup => vec![report::By::Cgroup],
             _ => keys(&args.by)?,
         };
         let wanted = Wanted::new(args)?;
@@ -90,7 +91,11 @@ impl RecordConfig {
             whose,
             cpus,
             command,
-            plan: Plan { flags: wanted.flags().to_vec(), ..plan(args)? },
+            plan: Plan {
+                flags: wanted.flags().to_vec(),
+                cgroups: by.contains(&report::By::Cgroup) || !wanted.cgroups().is_empty(),
+                ..plan(args)?
+            },
             stream: match args.stream {
                 StreamFormat::Text => Some(Format::Text),
                 StreamFormat::Json => Some(Format::Json),
@@ -140,6 +145,7 @@ fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
             Reader::Mmap => tracefs::Reader::Mapped,
         },
         stacks: !args.no_stack,
+        cgroups: false,
         flags: Vec::new(),
         further: further.collect::<Result<_, _>>()?,
     })
@@ -166,6 +172,7 @@ fn keys(asked: &[By]) -> Result<Vec<report::By>, Usage> {
             By::Task => report::By::Task,
             By::Process => report::By::Process,
             By::Comm => report::By::Comm,
+            By::Cgroup => report::By::Cgroup,
             By::Type => report::By::Type,
             By::Cpu => report::By::Cpu,
             By::Context => report::By::Context,

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use crate::event::Cpu;
 use crate::output::{Summary, json, table};
-use crate::pipeline::{Ended, Format, Results, Stream, open_waits, quality, status_code};
+use crate::pipeline::{
+    Ended, Format, Results, Stream, StreamTexts, open_waits, quality, status_code,
+};
 use crate::report::{Column, DEFAULT_FIELDS, Quality, Row, RowKey, select};
 use crate::symbols::Kallsyms;
 use crate::tracefs::CpuStats;
@@ -23,13 +25,14 @@ pub(super) struct Outcome<'a> {
     pub(super) ended: anyhow::Result<Option<Ended>>,
     pub(super) stream: Option<Stream<'a>>,
     pub(super) symbols: &'a Kallsyms,
+    pub(super) texts: &'a StreamTexts,
     pub(super) duration: Duration,
     pub(super) results: Results,
 }
 
 /// Prints the report where someone can read it; returns the exit status.
 pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
-    let Outcome { config, traced, ended, stream, symbols, duration, results } = outcome;
+    let Outcome { config, traced, ended, stream, symbols, texts, duration, results } = outcome;
     let (dropped_lines, streamed) = match stream {
         Some(stream) => stream.finish(),
         None => (0, Ok(())),
@@ -52,6 +55,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         quality: &quality,
         duration_ns: u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
         symbols,
+        cgroups: texts.cgroups.as_deref(),
     };
     let printed = print(config, &summary, streamed.is_ok());
     let mut status = status(config, &quality, &traced);

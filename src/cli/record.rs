@@ -22,6 +22,7 @@ use crate::symbols::{CallerFinder, Kallsyms, StackTable};
 use super::args::RecordArgs;
 use super::config::{RecordConfig, Whose};
 use super::exit::Usage;
+use super::facts::Facts;
 use super::notes::Notes;
 use super::outcome::{Outcome, conclude};
 use super::run::Run;
@@ -44,18 +45,19 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let mut notes = Notes::new(config.quiet, config.stream.is_some() && io::stdout().is_terminal());
     let watched = watched(config)?;
     let symbols = Arc::new(kernel_symbols(&mut notes));
-    let filters = config.wanted.filters(&symbols)?;
+    let facts = Facts::new(config)?;
+    let filters = facts.filters(config, &symbols)?;
     let session = start(config, &mut notes)?;
     let namespace = session.namespace;
     check_cpus(config, &session.live)?;
-    let (mut live, mut engine) = prepare(config, session, &symbols, filters);
+    let (mut live, mut engine) = prepare(config, session, &symbols, filters, &facts);
     live.wake_on(signals.wake())?;
     live.wake_when_unread(&io::stdout());
     live.trace_locks(&config.plan)?;
     let workload = config.command.split_first();
     let workload = workload.map(|(program, arguments)| Workload::start(program, arguments));
     let workload = workload.transpose()?;
-    let mut stream = stream(config, &symbols, &live)?;
+    let mut stream = stream(config, &symbols, &facts, &live)?;
     let mut run = Run {
         config,
         signals,
@@ -86,6 +88,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         ended,
         stream,
         symbols: &symbols,
+        texts: facts.texts(),
         duration: started.elapsed(),
         results: engine.finish(),
     })
@@ -147,6 +150,7 @@ fn prepare(
     session: Session,
     symbols: &Arc<Kallsyms>,
     filters: Filters,
+    facts: &Facts,
 ) -> (Live, Engine) {
     let own = session.own;
     let numbers = |numbers: &[u32]| numbers.iter().copied().map(Tid).collect();
@@ -161,7 +165,7 @@ fn prepare(
         layout: session.layout,
         decoder: session.decoder,
         stacks: StackTable::new(StackTable::DEFAULT_CAPACITY, finder),
-        cache: CmdlineCache::new(MAX_NAMES),
+        cache: facts.kept_in(CmdlineCache::new(MAX_NAMES), MAX_NAMES, session.namespace),
         keep: Keep {
             targets,
             cpus: config.cpus.clone(),
@@ -182,12 +186,13 @@ fn prepare(
 fn stream<'a>(
     config: &RecordConfig,
     symbols: &'a Kallsyms,
+    facts: &Facts,
     live: &Live,
 ) -> anyhow::Result<Option<Stream<'a>>> {
     let Some(format) = config.stream else { return Ok(None) };
     let queue =
         Queue::new(io::stdout(), STREAM_BYTES).context("cannot start the stream's thread")?;
-    let mut stream = Stream::new(format, symbols, queue);
+    let mut stream = Stream::new(format, symbols, queue).with_texts(facts.texts());
     if config.raw && format == Format::Text {
         // trace_pipe has no headings either.
         return Ok(Some(stream));

@@ -1,9 +1,13 @@
 //! What a row stands for, as columns: declared once for the table and the machine formats.
 
+use std::sync::Arc;
+
+use super::Summary;
+use super::cgroup::short;
+use super::escape::terminal;
 use super::text::{caller_text, comm_text};
 use crate::event::{Comm, LockKind, Tid};
 use crate::report::{By, Part, RowKey};
-use crate::symbols::Kallsyms;
 
 /// One column of a row's identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,8 @@ pub(super) enum KeyValue {
     Text(String),
     /// A task's name.
     Name(Comm),
+    /// A cgroup's path.
+    Cgroup(Arc<[u8]>),
     /// What is not known.
     Unknown,
 }
@@ -53,6 +59,7 @@ fn columns_of(by: By) -> &'static [KeyColumn] {
         By::Task => &TASK,
         By::Process => &PROCESS,
         By::Comm => &const { [text("comm", "comm")] },
+        By::Cgroup => &const { [text("cgroup", "cgroup")] },
         By::Type => &const { [TYPE] },
         By::Cpu => &const { [number("cpu", "cpu", 5)] },
         By::Context => &const { [number("context", "context", 8)] },
@@ -71,10 +78,10 @@ pub(super) fn columns(by: &[By]) -> Vec<KeyColumn> {
 }
 
 /// A row's values for those columns. Of an overflow row only the kind of lock is known.
-pub(super) fn values(key: &RowKey, columns: &[KeyColumn], symbols: &Kallsyms) -> Vec<KeyValue> {
+pub(super) fn values(key: &RowKey, columns: &[KeyColumn], summary: &Summary<'_>) -> Vec<KeyValue> {
     let value = |column: &KeyColumn| match key {
         RowKey::Of(parts) => {
-            let found = parts.iter().flatten().find_map(|part| value(part, column.id, symbols));
+            let found = parts.iter().flatten().find_map(|part| value(part, column.id, summary));
             found.unwrap_or(KeyValue::Unknown)
         }
         RowKey::Overflow(kind) if column.id == TYPE.id => {
@@ -86,7 +93,8 @@ pub(super) fn values(key: &RowKey, columns: &[KeyColumn], symbols: &Kallsyms) ->
 }
 
 /// What a part says about a column, if anything.
-fn value(part: &Part, id: &str, symbols: &Kallsyms) -> Option<KeyValue> {
+fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
+    let symbols = summary.symbols;
     let owned = |text: &str| KeyValue::Text(text.to_owned());
     let name = |comm: Option<Comm>| comm.map_or(KeyValue::Unknown, KeyValue::Name);
     Some(match (*part, id) {
@@ -112,6 +120,10 @@ fn value(part: &Part, id: &str, symbols: &Kallsyms) -> Option<KeyValue> {
         }
         (Part::Process { comm, .. }, "process") => name(comm),
         (Part::Comm(comm), "comm") => name(comm),
+        (Part::Cgroup(id), "cgroup") => {
+            let path = id.zip(summary.cgroups).and_then(|(id, paths)| paths.get(id));
+            path.map_or(KeyValue::Unknown, KeyValue::Cgroup)
+        }
         (Part::Cpu(cpu), "cpu") => KeyValue::Number(cpu.0.into()),
         (Part::Context(context), "context") => owned(context.name()),
         _ => return None,
@@ -125,6 +137,7 @@ pub(super) fn shown(value: &KeyValue, tid: Option<Tid>) -> String {
         KeyValue::Address(address) => format!("{address:016x}"),
         KeyValue::Text(text) => text.clone(),
         KeyValue::Name(comm) => comm_text(tid.unwrap_or(Tid(0)), Some(*comm)),
+        KeyValue::Cgroup(path) => terminal(&short(path)).into_owned(),
         KeyValue::Unknown => tid.map_or("-".to_owned(), |tid| comm_text(tid, None)),
     }
 }

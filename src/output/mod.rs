@@ -8,6 +8,7 @@ pub mod json;
 pub mod table;
 pub mod text;
 
+mod cgroup;
 mod errno;
 mod input;
 mod keys;

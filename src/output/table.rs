@@ -96,7 +96,7 @@ impl Cells {
             RowKey::Of([Some(Part::Task { tid, .. }), ..]) => Some(tid),
             _ => None,
         };
-        let values = values(&row.key, &self.columns, summary.symbols);
+        let values = values(&row.key, &self.columns, summary);
         let mut texts: Vec<String> = values.iter().map(|value| shown(value, tid)).collect();
         if summary.by == [By::Lock]
             && let (Some(symbol), Some(kind)) = (texts.last_mut(), kind_of(&row.key))

@@ -1,7 +1,7 @@
 //! What comes out of the stages: window by window, and at the end.
 
 use crate::aggregate::Snapshot;
-use crate::cmdline_cache::CacheCounters;
+use crate::cmdline_cache::{CacheCounters, FactsGivenUp};
 use crate::contention::Counts;
 use crate::event::{Cpu, Gap};
 use crate::report::RowKey;
@@ -52,6 +52,8 @@ pub struct Results {
     pub stacks_refused: u64,
     /// What the names came from.
     pub names: CacheCounters,
+    /// What of cgroups and command lines had to be given up.
+    pub facts: FactsGivenUp,
     /// The time of the last event, in ns of the trace clock.
     pub end_ns: u64,
 }

@@ -1,9 +1,10 @@
 //! The parts of the summary record.
 
 use super::{Address, caller_name, comm};
-use crate::output::StreamOpen;
+use crate::output::escape::json_name;
 use crate::output::keys::{KeyValue, columns, values};
-use crate::report::{By, COLUMNS, Identity, Row, RowKey, RowStats};
+use crate::output::{StreamOpen, Summary};
+use crate::report::{COLUMNS, Identity, Row, RowKey, RowStats};
 use crate::symbols::Kallsyms;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -44,15 +45,14 @@ impl<'a> JsonOpen<'a> {
 /// A row's keys and all columns, in one object.
 pub(super) struct JsonRow<'a> {
     pub(super) row: &'a Row,
-    pub(super) by: &'a [By],
-    pub(super) symbols: &'a Kallsyms,
+    pub(super) summary: &'a Summary<'a>,
 }
 
 impl Serialize for JsonRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        let columns = columns(self.by);
-        let values = values(&self.row.key, &columns, self.symbols);
+        let columns = columns(self.summary.by);
+        let values = values(&self.row.key, &columns, self.summary);
         if matches!(self.row.key, RowKey::Overflow(_)) {
             map.serialize_entry("overflow", &true)?;
         }
@@ -62,6 +62,7 @@ impl Serialize for JsonRow<'_> {
                 KeyValue::Address(address) => map.serialize_entry(column.id, &Address(address))?,
                 KeyValue::Text(text) => map.serialize_entry(column.id, &text)?,
                 KeyValue::Name(name) => map.serialize_entry(column.id, &comm(Some(&name)))?,
+                KeyValue::Cgroup(path) => map.serialize_entry(column.id, &json_name(&path))?,
                 KeyValue::Unknown => map.serialize_entry(column.id, &())?,
             }
         }

@@ -1,7 +1,7 @@
 use super::super::StreamOpen;
 use super::super::samples::{LOCK, PIPE_WRITE, symbols, written};
 use super::{Detail, Summary, grouped, write};
-use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
+use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Texts, Tid};
 use crate::report::{By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats};
 
 fn columns(ids: &[&str]) -> Vec<&'static Column> {
@@ -43,6 +43,7 @@ fn table(
         quality,
         duration_ns: 4_210_000_000,
         symbols: &symbols(),
+        cgroups: None,
     };
     written(|out| write(&summary, detail, out))
 }
@@ -162,6 +163,33 @@ fn locks_have_data_names_and_types_stand_alone() {
 }
 
 #[test]
+fn a_cgroup_stands_with_its_containers_id_cut_and_moves_no_cursor() {
+    let paths = Texts::new(1 << 10);
+    let path = ["/x\n/docker-", &"0f".repeat(32), ".scope"].concat();
+    let row = |id| Row { key: RowKey::of([Part::Cgroup(id)]), stats: ONE };
+    let rows = [row(paths.intern(path.as_bytes())), row(None)];
+    let summary = Summary {
+        by: &[By::Cgroup],
+        columns: &columns(&["contended"]),
+        rows: &rows,
+        totals: ONE,
+        open: &[],
+        quality: &clean(),
+        duration_ns: 1,
+        symbols: &symbols(),
+        cgroups: Some(&paths),
+    };
+    let text = written(|out| write(&summary, Detail::Notable, out));
+    let expected = [
+        " contended   cgroup",
+        "",
+        "         1   /x\\n/docker-0f0f0f0f0f0f.scope",
+        "         1   -",
+    ];
+    assert_eq!(text.lines().take(4).collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn without_rows_the_footer_still_covers_all() {
     assert_eq!(table(By::Caller, &DEFAULT_FIELDS, &[], &clean(), Detail::Notable), FOOTER);
 }
@@ -238,6 +266,7 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
         quality: &Quality::default(),
         duration_ns: 1,
         symbols: &symbols(),
+        cgroups: None,
     };
     let text = written(|out| write(&summary, Detail::Notable, out));
     let expected = " contended   comm         type   caller
