@@ -8,7 +8,9 @@ use crate::event::Cpu;
 use crate::output::perf_csv::Comments;
 use crate::output::table::View;
 use crate::output::{ReportInfo, Summary, csv, footer, json, perf_csv, table};
-use crate::pipeline::{Ended, Format, Results, Stream, open_waits, quality, status_code};
+use crate::pipeline::{
+    Ended, Format, Results, Stream, StreamTexts, open_waits, quality, status_code,
+};
 use crate::report::{Quality, Row, RowKey, select};
 use crate::symbols::Kallsyms;
 use crate::tracefs::CpuStats;
@@ -31,6 +33,7 @@ pub(super) struct Outcome<'a> {
     /// Where the report goes; to stdout if not given.
     pub(super) report: Option<File>,
     pub(super) symbols: &'a Kallsyms,
+    pub(super) texts: &'a StreamTexts,
     pub(super) duration: Duration,
     /// CPU time of ours in it; none for a recording.
     pub(super) own_cpu_ns: Option<u64>,
@@ -47,6 +50,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         stream,
         report,
         symbols,
+        texts,
         duration,
         own_cpu_ns,
         results,
@@ -75,6 +79,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         lock_names: &results.lock_names,
         symbols,
         stacks: &results.stacks,
+        cgroups: texts.cgroups.as_deref(),
     };
     let printed = print(config, &info, &summary, report, streamed.is_ok());
     let mut status = status(config, &quality, &traced);

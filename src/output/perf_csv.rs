@@ -91,6 +91,7 @@ fn identity(row: &Row, keys: &[KeyColumn], summary: &Summary<'_>, separator: &st
             }
             KeyValue::Text(text) => cell(text.as_bytes(), separator).into_owned(),
             KeyValue::Name(comm) => cell(comm.as_bytes(), separator).into_owned(),
+            KeyValue::Cgroup(path) => cell(path, separator).into_owned(),
             KeyValue::Unknown if column.id == "lock_name" => String::new(),
             KeyValue::Unknown if column.id == "lock" => "0".to_owned(),
             KeyValue::Unknown if is_text(column) => "Unknown".to_owned(),

@@ -22,6 +22,7 @@ fn with<T>(by: &[By], keys: &[RowKey], read: impl FnOnce(&Summary<'_>) -> T) -> 
         lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
+        cgroups: None,
     })
 }
 

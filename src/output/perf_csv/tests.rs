@@ -45,6 +45,7 @@ fn with_quality(
         lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
+        cgroups: None,
     };
     written(|out| write(&summary, separator, comments, out))
 }
@@ -110,6 +111,7 @@ fn stacks_are_perfs_last_column_where_rows_have_one() {
             lock_names: &lock_names(),
             symbols: &symbols(),
             stacks: &stacks,
+            cgroups: None,
         };
         written(|out| write(&summary, "|", Comments::Everything, out))
     });
