@@ -239,7 +239,8 @@ fn losses_show_in_every_form_and_strict_makes_them_a_failure() {
     for form in forms {
         let run = run(form);
         let text = String::from_utf8(run.stdout).unwrap();
-        assert_eq!(run.status.code(), Some(5), "{form:?}: {text}");
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(5), "{form:?}: {said}{text}");
         let lost = match form[1] {
             "json" => {
                 let summary: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
