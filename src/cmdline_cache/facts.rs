@@ -10,6 +10,7 @@ use foldhash::HashMap;
 use super::cgroups::Cgroups;
 use super::cmdlines::Cmdlines;
 use super::proc::PidNamespace;
+use super::proc_files;
 use super::timelines::Fact;
 use super::{CmdlineCache, TaskName};
 use crate::event::{Stamp, TextId, Texts, Tid};
@@ -26,6 +27,8 @@ pub(super) struct Facts {
     is_proc_ours: bool,
     /// Tasks of interest since the last look at /proc, each with its last instant.
     open: HashMap<Tid, Stamp>,
+    /// Tasks that moved since: where a leader did, its threads are open.
+    moved: Vec<Tid>,
     put_off: u64,
 }
 
@@ -73,6 +76,7 @@ impl Facts {
     pub(super) fn moved(&mut self, at: Stamp, tid: Tid, cgroup: Option<TextId>) {
         if let Some(cgroups) = &mut self.cgroups {
             cgroups.moved(at, tid, cgroup);
+            self.moved.push(tid);
         }
     }
 }
@@ -151,6 +155,7 @@ impl CmdlineCache {
         if let Some(cmdlines) = &mut self.facts.cmdlines {
             cmdlines.settle(losses);
         }
+        self.note_threads_of_moved(now);
         let mut looks = 0;
         for (tid, at) in std::mem::take(&mut self.facts.open) {
             let Some(tgid) = self.tgid_at(tid, at).filter(|_| self.facts.is_proc_ours) else {
@@ -159,6 +164,16 @@ impl CmdlineCache {
             match looks < MAX_LOOKS {
                 true => looks += usize::from(self.look(tid, tgid, at, now)),
                 false => self.facts.put_off += 1,
+            }
+        }
+    }
+
+    /// The threads of a process that moved may be gone by the time they wait.
+    fn note_threads_of_moved(&mut self, now: Stamp) {
+        for tid in std::mem::take(&mut self.facts.moved) {
+            let is_leader = self.tgid_at(tid, now) == Some(tid);
+            if is_leader && self.facts.is_proc_ours {
+                proc_files::threads(tid).for_each(|thread| self.take_note(thread, now));
             }
         }
     }

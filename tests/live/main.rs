@@ -10,6 +10,7 @@
 
 mod accounting;
 mod endings;
+mod groups;
 mod names;
 mod places;
 mod support;
