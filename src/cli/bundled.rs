@@ -10,7 +10,7 @@ use crate::cmdline_cache::CmdlineCache;
 use crate::contention::Begins;
 use crate::event::decode::Decoder;
 use crate::event::{Cpu, Tid};
-use crate::output::RunInfo;
+use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{Engine, Keep, Queue, Setup, Stream, Targets, replay};
 use crate::symbols::{CallerFinder, Kallsyms, StackTable};
 use crate::tracefs::{Abi, Endian, EventFormat, SubbufLayout};
@@ -18,7 +18,7 @@ use crate::tracefs::{Abi, Endian, EventFormat, SubbufLayout};
 use super::config::RecordConfig;
 use super::facts::Facts;
 use super::outcome::{Outcome, conclude};
-use super::record::STREAM_BYTES;
+use super::record::{STREAM_BYTES, report_file};
 use super::run::Ending;
 
 /// See `assets/demo/README.md`.
@@ -58,12 +58,14 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
             filters: facts.filters(config, &symbols)?,
             own: Tid(u32::MAX),
             by: config.by.clone(),
+            max_stack: config.max_stack,
         },
         rows: config.rows,
         raw: config.raw,
         begins: Begins::All,
     };
     let mut engine = Engine::new(setup, [Cpu(0), Cpu(1)]);
+    let run = RunInfo { clock: "mono", kernel: KERNEL, cpus: RINGS.len(), command: &[] };
     let mut stream = match config.stream {
         Some(format) => {
             let queue = Queue::new(io::stdout(), STREAM_BYTES)
@@ -73,17 +75,20 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
         None => None,
     };
     if let Some(stream) = &mut stream {
-        stream.header(&RunInfo { clock: "mono", kernel: KERNEL, cpus: RINGS.len(), command: &[] });
+        stream.header(&run);
     }
     replay(&mut engine, &RINGS, layout.size_bytes(), &mut stream);
     conclude(Outcome {
         config,
+        info: ReportInfo { run, host: None, date: None, start_ns: None, end_ns: None },
         traced: Ok(Ending::TargetsGone),
         ended: Ok(None),
         stream,
+        report: report_file(config)?,
         symbols: &symbols,
         texts: facts.texts(),
         duration: DURATION,
+        own_cpu_ns: None,
         results: engine.finish(),
     })
 }

@@ -1,5 +1,6 @@
 //! `ftlock record`: trace, stream, and print what it came to.
 
+use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,17 +13,18 @@ use anyhow::{Context, anyhow};
 use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::PidNamespace;
 use crate::event::Tid;
-use crate::output::RunInfo;
+use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{
     self, Asked, Engine, Filters, Format, Keep, Live, NESTED, Queue, Session, Setup, Signals,
     Stream, Targets, Watched, Workload, enter,
 };
-use crate::symbols::{CallerFinder, Kallsyms, StackTable};
+use crate::symbols::{Availability, CallerFinder, Kallsyms, StackTable};
 
 use super::args::RecordArgs;
 use super::config::{RecordConfig, Whose};
 use super::exit::Usage;
 use super::facts::Facts;
+use super::meter::Meter;
 use super::notes::Notes;
 use super::outcome::{Outcome, conclude};
 use super::run::Run;
@@ -42,11 +44,15 @@ pub(super) fn run(args: &RecordArgs) -> anyhow::Result<u8> {
 /// Records as configured; returns the exit status.
 pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let signals = Signals::take_over().context("cannot handle signals")?;
-    let mut notes = Notes::new(config.quiet, config.stream.is_some() && io::stdout().is_terminal());
+    let mut notes = Notes::new(config.quiet, talks_on_terminal(config));
+    for note in &config.notes {
+        notes.say(note);
+    }
     let watched = watched(config)?;
-    let symbols = Arc::new(kernel_symbols(&mut notes));
+    let symbols = Arc::new(kernel_symbols(config, &mut notes)?);
     let facts = Facts::new(config)?;
     let filters = facts.filters(config, &symbols)?;
+    let report = report_file(config)?;
     let session = start(config, &mut notes)?;
     let namespace = session.namespace;
     check_cpus(config, &session.live)?;
@@ -54,10 +60,20 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     live.wake_on(signals.wake())?;
     live.wake_when_unread(&io::stdout());
     live.trace_locks(&config.plan)?;
+    let start_ns = live.now_ns().ok();
+    let meter = Meter::start();
     let workload = config.command.split_first();
     let workload = workload.map(|(program, arguments)| Workload::start(program, arguments));
     let workload = workload.transpose()?;
-    let mut stream = stream(config, &symbols, &facts, &live)?;
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let command: Vec<&[u8]> = config.command.iter().map(|word| word.as_bytes()).collect();
+    let info = RunInfo {
+        clock: config.plan.instance.clock.name(),
+        kernel: &release,
+        cpus: live.cpus().count(),
+        command: &command,
+    };
+    let mut stream = stream(config, &symbols, &facts, &info)?;
     let mut run = Run {
         config,
         signals,
@@ -68,11 +84,12 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         gaps: 0,
         forgot: Instant::now(),
         notes,
+        meter,
     };
-    let started = Instant::now();
     let traced = catch_unwind(AssertUnwindSafe(|| run.trace(&mut live, &mut engine, &mut stream)));
     let traced = traced.unwrap_or_else(|_| Err(anyhow!("internal error, as told above")));
     run.notes.clear();
+    let (duration, end_ns) = (run.meter.elapsed(), live.now_ns().ok());
     let ended = match &traced {
         Ok(_) => live.end(&mut engine, &mut stream).map(Some).map_err(anyhow::Error::from),
         // Whatever failed may fail again: remove the instance, keep what was seen.
@@ -82,16 +99,33 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         }
     };
     run.signals.let_the_next_one_kill();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     conclude(Outcome {
         config,
+        info: ReportInfo {
+            run: info,
+            host: Some(&host),
+            date: Some(run.meter.date),
+            start_ns,
+            end_ns,
+        },
         traced,
         ended,
         stream,
+        report,
         symbols: &symbols,
         texts: facts.texts(),
-        duration: started.elapsed(),
+        duration,
+        own_cpu_ns: Some(run.meter.cpu_ns()),
         results: engine.finish(),
     })
+}
+
+/// Whether something else writes to the terminal while we trace: the stream shows by itself that
+/// the run lives, and a command's lines would run into ours.
+fn talks_on_terminal(config: &RecordConfig) -> bool {
+    let streams = config.stream.is_some() && io::stdout().is_terminal();
+    streams || !config.command.is_empty()
 }
 
 fn watched(config: &RecordConfig) -> anyhow::Result<Vec<Watched>> {
@@ -113,12 +147,33 @@ fn check_cpus(config: &RecordConfig, live: &Live) -> Result<(), Usage> {
     }
 }
 
-/// Callers and locks are shown by address where the kernel's symbols cannot be had.
-fn kernel_symbols(notes: &mut Notes) -> Kallsyms {
-    Kallsyms::read(Path::new("/proc/kallsyms")).unwrap_or_else(|error| {
-        notes.say(format!("{error}: addresses are shown instead"));
-        Kallsyms::parse(b"")
-    })
+/// Callers and locks are shown by address where the kernel's symbols cannot be had; a list that
+/// was asked for must be there.
+fn kernel_symbols(config: &RecordConfig, notes: &mut Notes) -> anyhow::Result<Kallsyms> {
+    if let Some(path) = &config.kallsyms {
+        return Ok(Kallsyms::read(path)?);
+    }
+    let symbols = match Kallsyms::read(Path::new("/proc/kallsyms")) {
+        Ok(symbols) => symbols,
+        Err(error) => {
+            notes.say(format!("{error}: addresses are shown instead"));
+            return Ok(Kallsyms::parse(b""));
+        }
+    };
+    let availability = symbols.availability();
+    // That locks lack symbols is common, and rules name most of them.
+    let is_told = availability != Availability::TextOnly || config.verbose;
+    if let Some(note) = availability.note().filter(|_| is_told) {
+        let hint = availability.hint().map(|hint| format!("; hint: {hint}")).unwrap_or_default();
+        notes.say(format!("{note}{hint}"));
+    }
+    Ok(symbols)
+}
+
+/// Opened before anything is traced: a report without a place to go would be lost.
+pub(super) fn report_file(config: &RecordConfig) -> anyhow::Result<Option<File>> {
+    let Some(path) = &config.output else { return Ok(None) };
+    File::create(path).map(Some).with_context(|| format!("cannot create {}", path.display()))
 }
 
 fn start(config: &RecordConfig, notes: &mut Notes) -> Result<Session, pipeline::Error> {
@@ -173,6 +228,7 @@ fn prepare(
             filters,
             own,
             by: config.by.clone(),
+            max_stack: config.max_stack,
         },
         rows: config.rows,
         raw: config.raw,
@@ -187,7 +243,7 @@ fn stream<'a>(
     config: &RecordConfig,
     symbols: &'a Kallsyms,
     facts: &Facts,
-    live: &Live,
+    info: &RunInfo<'_>,
 ) -> anyhow::Result<Option<Stream<'a>>> {
     let Some(format) = config.stream else { return Ok(None) };
     let queue =
@@ -197,14 +253,7 @@ fn stream<'a>(
         // trace_pipe has no headings either.
         return Ok(Some(stream));
     }
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let command: Vec<&[u8]> = config.command.iter().map(|word| word.as_bytes()).collect();
-    stream.header(&RunInfo {
-        clock: config.plan.instance.clock.name(),
-        kernel: &release,
-        cpus: live.cpus().count(),
-        command: &command,
-    });
+    stream.header(info);
     stream.flush();
     Ok(Some(stream))
 }

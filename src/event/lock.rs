@@ -175,6 +175,11 @@ impl LockKind {
         }
     }
 
+    /// Its waiters spin until they have it: see [`LockFlags::is_spinning`].
+    pub fn is_spinning(self) -> bool {
+        matches!(self, LockKind::Spinlock | LockKind::RwlockRead | LockKind::RwlockWrite)
+    }
+
     /// Its place in [`LockKind::ALL`].
     pub fn index(self) -> usize {
         self as usize
@@ -207,6 +212,7 @@ mod tests {
         for (flags, kind, spinning) in table {
             assert_eq!(LockFlags(flags).kind().name(), kind, "{flags}");
             assert_eq!(LockFlags(flags).is_spinning(), spinning, "{flags}");
+            assert_eq!(LockFlags(flags).kind().is_spinning(), spinning, "{flags}");
         }
     }
 

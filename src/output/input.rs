@@ -2,7 +2,9 @@
 
 use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid};
 use crate::report::{By, Column, Quality, Row, RowStats};
-use crate::symbols::Kallsyms;
+use crate::symbols::{Kallsyms, LockName, StackTable};
+use std::collections::HashMap;
+use std::time::SystemTime;
 
 /// What a stream says about its run before anything else.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +17,21 @@ pub struct RunInfo<'a> {
     pub cpus: usize,
     /// The traced command; empty where there is none.
     pub command: &'a [&'a [u8]],
+}
+
+/// What a report says about its run. What is not known of a recording is none.
+#[derive(Debug, Clone, Copy)]
+pub struct ReportInfo<'a> {
+    /// What a stream of it would say.
+    pub run: RunInfo<'a>,
+    /// The machine's name.
+    pub host: Option<&'a str>,
+    /// When tracing started.
+    pub date: Option<SystemTime>,
+    /// The same in ns of the trace clock.
+    pub start_ns: Option<u64>,
+    /// When it ended, in ns of the trace clock.
+    pub end_ns: Option<u64>,
 }
 
 /// A wait that ended.
@@ -38,6 +55,8 @@ pub struct StreamWait<'a> {
     pub comm_confirmed: bool,
     /// The lock's address.
     pub lock: u64,
+    /// What it is known as, beside a symbol at its address.
+    pub lock_name: Option<LockName>,
     /// The flags of its first begin.
     pub flags: LockFlags,
     /// Where it waited.
@@ -138,15 +157,19 @@ pub struct Summary<'a> {
     /// The rows to show, in order.
     pub rows: &'a [Row],
     /// All rows added up, those not shown and the overflow included.
-    pub totals: RowStats,
+    pub totals: &'a RowStats,
     /// The waits that were still open, oldest first.
     pub open: &'a [StreamOpen],
     /// How good the data is.
     pub quality: &'a Quality,
     /// How long was traced, in ns.
     pub duration_ns: u64,
+    /// What the locks of rows by lock are known as, by address.
+    pub lock_names: &'a HashMap<u64, LockName>,
     /// Names for addresses.
     pub symbols: &'a Kallsyms,
+    /// The stacks that the rows' witnesses name.
+    pub stacks: &'a StackTable,
     /// The paths of cgroups, where rows are cgroups.
     pub cgroups: Option<&'a Texts>,
 }

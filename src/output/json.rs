@@ -1,11 +1,15 @@
-//! JSON lines: every line one object, told apart by `record`. `docs/stream.md` describes them.
+//! JSON: the stream's lines, every line one object, told apart by `record`, as `docs/stream.md`
+//! describes them; and the report, one object for all.
 
+mod report;
 mod summary;
 #[cfg(test)]
 mod tests;
 
-use self::summary::{Figures, JsonIdentity, JsonOpen, JsonRow};
+pub use self::report::report;
+use self::summary::{JsonIdentity, JsonOpen, JsonRow, Totals};
 use super::escape::json_name;
+use super::lock::KnownLock;
 use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamWait, Summary};
 use crate::event::Comm;
 use crate::report::Quality;
@@ -41,6 +45,8 @@ enum Record<'a, F: Serialize> {
         comm_confirmed: bool,
         cpu: u16,
         lock: Address,
+        lock_name: Option<Cow<'a, str>>,
+        lock_name_by: Option<&'static str>,
         kind: &'static str,
         flags: String,
         context: &'static str,
@@ -71,7 +77,7 @@ enum Record<'a, F: Serialize> {
         waits: u64,
         by: Vec<&'static str>,
         rows: Vec<JsonRow<'a>>,
-        totals: Figures<'a>,
+        totals: Totals<'a>,
         open: Vec<JsonOpen<'a>>,
         quality: &'a Quality,
         identities: Vec<JsonIdentity>,
@@ -101,6 +107,7 @@ pub fn header(run: &RunInfo<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// One finished wait.
 pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> io::Result<()> {
+    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
     line(
         &Plain::Wait {
             ts: wait.begin_ns,
@@ -112,6 +119,8 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
             comm_confirmed: wait.comm_confirmed,
             cpu: wait.cpu.0,
             lock: Address(wait.lock),
+            lock_name: known.as_ref().map(|known| known.name.as_ref().into()),
+            lock_name_by: known.as_ref().map(|known| known.by),
             kind: wait.flags.kind().name(),
             flags: wait.flags.to_string(),
             context: wait.context.name(),
@@ -166,7 +175,7 @@ pub fn summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
             waits: summary.totals.waits(),
             by: summary.by.iter().map(|by| by.name()).collect(),
             rows: summary.rows.iter().map(row).collect(),
-            totals: Figures(&summary.totals),
+            totals: Totals(summary.totals),
             open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
             quality: summary.quality,
             identities: summary.quality.identities().into_iter().map(JsonIdentity::from).collect(),

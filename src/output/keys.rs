@@ -5,9 +5,14 @@ use std::sync::Arc;
 use super::Summary;
 use super::cgroup::short;
 use super::escape::terminal;
+use super::lock::KnownLock;
 use super::text::{caller_text, comm_text};
-use crate::event::{Comm, LockKind, Tid};
+use crate::event::{Comm, LockKind, StackId, Tid};
 use crate::report::{By, Part, RowKey};
+use crate::symbols::{Kallsyms, Waiter};
+
+/// What stands where the name of a row would, if it holds what found no room.
+pub(super) const OVERFLOW: &str = "(overflow)";
 
 /// One column of a row's identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +55,12 @@ const CALLER: KeyColumn = text("caller", "caller");
 
 /// The columns of one key.
 fn columns_of(by: By) -> &'static [KeyColumn] {
-    const LOCK: [KeyColumn; 3] = [number("lock", "address", 16), text("symbol", "symbol"), TYPE];
+    const LOCK: [KeyColumn; 4] = [
+        number("lock", "address", 16),
+        text("lock_name", "symbol"),
+        text("lock_name_by", ""),
+        TYPE,
+    ];
     const TASK: [KeyColumn; 2] = [number("tid", "pid", 10), text("comm", "comm")];
     const PROCESS: [KeyColumn; 2] = [number("pid", "pid", 10), text("process", "process")];
     match by {
@@ -102,14 +112,18 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
             owned(kind.name())
         }
         (Part::Type(kind), "type") => owned(kind.name()),
-        (Part::Caller(caller, _), "caller") => match caller {
-            Some(_) => KeyValue::Text(caller_text(caller, symbols)),
+        (Part::Caller(caller, _), "caller") => function(caller, symbols),
+        (Part::Stack(stack, kind), "caller") => {
+            let waiter = if kind.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping };
+            function(stack.and_then(|stack| summary.stacks.caller(stack, waiter)), symbols)
+        }
+        (Part::Lock(lock, _), "lock") => KeyValue::Address(lock),
+        (Part::Lock(lock, _), "lock_name") => match known_lock(lock, summary) {
+            Some(known) => KeyValue::Text(known.name.into_owned()),
             None => KeyValue::Unknown,
         },
-        (Part::Lock(lock, _), "lock") => KeyValue::Address(lock),
-        (Part::Lock(lock, _), "symbol") => match symbols.resolve_data(lock) {
-            Some(symbol) if symbol.offset == 0 => owned(symbol.name),
-            Some(symbol) => KeyValue::Text(symbol.to_string()),
+        (Part::Lock(lock, _), "lock_name_by") => match known_lock(lock, summary) {
+            Some(known) => owned(known.by),
             None => KeyValue::Unknown,
         },
         (Part::Task { tid, .. }, "tid") => KeyValue::Number(tid.0.into()),
@@ -127,6 +141,37 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
         (Part::Cpu(cpu), "cpu") => KeyValue::Number(cpu.0.into()),
         (Part::Context(context), "context") => owned(context.name()),
         _ => return None,
+    })
+}
+
+/// What is known of a lock.
+fn known_lock<'a>(lock: u64, summary: &Summary<'a>) -> Option<KnownLock<'a>> {
+    KnownLock::find(lock, summary.lock_names.get(&lock).copied(), summary.symbols)
+}
+
+/// The function that a rule has named a row's lock by.
+pub(super) fn lock_rule(key: &RowKey, summary: &Summary<'_>) -> Option<&'static str> {
+    let RowKey::Of(parts) = key else { return None };
+    let lock = parts.iter().flatten().find_map(|part| match part {
+        Part::Lock(lock, _) => Some(*lock),
+        _ => None,
+    });
+    known_lock(lock?, summary)?.rule
+}
+
+fn function(caller: Option<u64>, symbols: &Kallsyms) -> KeyValue {
+    match caller {
+        Some(_) => KeyValue::Text(caller_text(caller, symbols)),
+        None => KeyValue::Unknown,
+    }
+}
+
+/// The stack that a row stands for, if rows are told apart by stacks.
+pub(super) fn stack_of(key: &RowKey) -> Option<StackId> {
+    let RowKey::Of(parts) = key else { return None };
+    parts.iter().flatten().find_map(|part| match part {
+        Part::Stack(stack, _) => *stack,
+        _ => None,
     })
 }
 

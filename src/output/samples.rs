@@ -1,9 +1,12 @@
 //! Values for the writers' tests.
 
 use super::StreamWait;
-use crate::event::{Comm, Context, Cpu, LockFlags, Tid};
-use crate::symbols::Kallsyms;
+use crate::event::{Comm, Context, Cpu, LockFlags, StackId, Tid};
+use crate::report::Witness;
+use crate::symbols::{CallerFinder, DerivedName, Kallsyms, LockName, StackTable};
+use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 
 pub(super) const SYMBOLS: &[u8] = b"\
 1000 t anon_pipe_write\n\
@@ -11,13 +14,43 @@ pub(super) const SYMBOLS: &[u8] = b"\
 3000 t try_to_wake_up\n\
 4000 t poll_freewait\n\
 5000 t nfs_lookup\t[nfs]\n\
-9000 D tasklist_lock\n";
+9000 D tasklist_lock\n\
+9100 d state\t[nfs]\n";
 
 pub(super) const PIPE_WRITE: u64 = 0x1043;
 pub(super) const LOCK: u64 = 0xffff_8881_3344_5566;
+pub(super) const MMAP_LOCK: u64 = 0xffff_8881_0000_a000;
+pub(super) const UNKNOWN_LOCK: u64 = 0xffff_8881_0000_b000;
+
+pub(super) const PIPE_MUTEX: LockName =
+    LockName::Derived(DerivedName { name: "pipe_mutex", function: "anon_pipe_*" });
+
+/// A lock that a rule names, one that was learned, and one that has a symbol of its own.
+pub(super) fn lock_names() -> HashMap<u64, LockName> {
+    HashMap::from([(LOCK, PIPE_MUTEX), (MMAP_LOCK, LockName::MmapLock), (0x9000, PIPE_MUTEX)])
+}
 
 pub(super) fn symbols() -> Kallsyms {
     Kallsyms::parse(SYMBOLS)
+}
+
+/// A table that has the stack of [`witness`].
+pub(super) fn stacks() -> StackTable {
+    let stacks = StackTable::new(1, Arc::new(CallerFinder::new(Arc::new(symbols()))));
+    assert_eq!(stacks.intern(&[PIPE_WRITE, 0x5010, 0x77]), Some(StackId(0)));
+    stacks
+}
+
+/// Whoever waited longest: a softirq on top of `hackbench-4711`.
+pub(super) fn witness() -> Witness {
+    Witness {
+        ts_ns: 12_345_678_400,
+        tid: Tid(4711),
+        comm: Some(Comm::new(b"hackbench")),
+        cpu: Cpu(1),
+        context: Context::Softirq,
+        stack: Some(StackId(0)),
+    }
 }
 
 /// A mutex wait of `hackbench-4711` in a pipe.
@@ -32,6 +65,7 @@ pub(super) fn pipe_wait(comm: &Comm) -> StreamWait<'_> {
         comm: Some(comm),
         comm_confirmed: true,
         lock: LOCK,
+        lock_name: Some(PIPE_MUTEX),
         flags: LockFlags(33),
         context: Context::Task,
         ret: 0,

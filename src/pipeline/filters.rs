@@ -173,7 +173,7 @@ mod tests {
             internal: false,
         };
         let caller = stack.map(|_| 0x1043);
-        NamedWait { wait, name, caller, cgroup: None, cmdline: None }
+        NamedWait { wait, name, caller, lock_name: None, cgroup: None, cmdline: None }
     }
 
     #[test]

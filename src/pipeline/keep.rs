@@ -1,15 +1,17 @@
 //! A finished wait gets its name, and is kept or left out, each for a counted reason.
 
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 
-use crate::aggregate::{Sample, Stats};
+use crate::aggregate::Sample;
 use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
 use crate::contention::{OpenWait, Outcome, Wait};
 use crate::event::{Comm, Context, Cpu, Head, LockFlags, StackId, Tid};
-use crate::report::{By, Part, RowKey};
-use crate::symbols::{StackTable, Waiter};
+use crate::report::{By, Part, RowKey, RowStats, Witness};
+use crate::symbols::{LockName, StackTable, Waiter};
 
 use super::filters::Filters;
+use super::mmap_locks::MmapLocks;
 use super::targets::Targets;
 
 /// Which waits reach the rows and the stream. What is left out still counts in the pairing.
@@ -27,6 +29,9 @@ pub struct Keep {
     pub own: Tid,
     /// What a row stands for.
     pub by: Vec<By>,
+    /// Stacks in rows begin at the caller and have at most so many frames; all and whole if not
+    /// given.
+    pub max_stack: Option<NonZeroUsize>,
 }
 
 /// A finished wait under its name.
@@ -38,6 +43,8 @@ pub struct NamedWait {
     pub name: TaskName,
     /// The address of the call that wanted the lock, where a stack was recorded.
     pub caller: Option<u64>,
+    /// What the lock is known as, beside its address and a symbol there.
+    pub lock_name: Option<LockName>,
     /// The task's cgroup at that instant, where cgroups are kept.
     pub cgroup: Option<Fact>,
     /// Its process's command line, where they are kept.
@@ -56,13 +63,13 @@ pub struct OpenNamed {
 }
 
 /// Where the finished waits went: every one is in exactly one of these.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Kept {
     /// In the rows, and streamed.
-    pub rows: Stats,
+    pub rows: RowStats,
     /// Of those: waits for a part of a lock that the task waits for anyway. Their time is in the
     /// outer wait's too.
-    pub internal: Stats,
+    pub internal: RowStats,
     /// Our own.
     pub own: u64,
     /// Of tasks, on CPUs, for locks or from callers that were not asked for.
@@ -81,6 +88,21 @@ pub struct Kept {
     pub cgroup_unconfirmed: u64,
     /// And whose process's command line could not be read in time.
     pub cmdline_unread: u64,
+}
+
+impl NamedWait {
+    /// What a row keeps of it if it is the row's longest.
+    pub(super) fn witness(&self) -> Witness {
+        let begin = &self.wait.begin;
+        Witness {
+            ts_ns: begin.ts_ns,
+            tid: begin.tid,
+            comm: known_comm(&self.name),
+            cpu: begin.cpu,
+            context: begin.context,
+            stack: self.wait.stack,
+        }
+    }
 }
 
 impl Kept {
@@ -112,14 +134,16 @@ impl Keep {
         wait: &Wait,
         cache: &CmdlineCache,
         stacks: &StackTable,
+        mmap_locks: &MmapLocks,
         kept: &mut Kept,
     ) -> Option<(NamedWait, RowKey, Sample)> {
         let begin = &wait.begin;
         let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
-        let named = NamedWait {
+        let mut named = NamedWait {
             wait: *wait,
             name,
             caller: caller(wait.stack, wait.flags, stacks),
+            lock_name: None,
             cgroup: cache.cgroup_at(begin.tid, &name, begin.stamp),
             cmdline: cache.cmdline_at(begin.tid, &name, begin.stamp),
         };
@@ -130,6 +154,8 @@ impl Keep {
         } else if wait.wait_ns() < self.min_wait_ns {
             &mut kept.short
         } else {
+            named.lock_name = lock_name(wait, stacks, mmap_locks);
+            named.wait.stack = self.cut(wait, stacks);
             let sample = count(&named, kept);
             return Some((named, self.row_key(&named, cache), sample));
         };
@@ -153,6 +179,11 @@ impl Keep {
     /// Whether an event of this task is streamed.
     pub(super) fn shows(&self, head: &Head, name: &TaskName) -> bool {
         name.tgid != Some(self.own) && self.wants(head, name)
+    }
+
+    fn cut(&self, wait: &Wait, stacks: &StackTable) -> Option<StackId> {
+        let (Some(stack), Some(most)) = (wait.stack, self.max_stack) else { return wait.stack };
+        Some(stacks.cut(stack, waiter(wait.flags), most.get()))
     }
 
     /// Whether a wanted wait passes the filters; what is not known of its task is counted before.
@@ -213,8 +244,17 @@ pub(super) fn known_comm(name: &TaskName) -> Option<Comm> {
 }
 
 fn caller(stack: Option<StackId>, flags: LockFlags, stacks: &StackTable) -> Option<u64> {
-    let waiter = if flags.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping };
-    stack.and_then(|stack| stacks.caller(stack, waiter))
+    stack.and_then(|stack| stacks.caller(stack, waiter(flags)))
+}
+
+fn waiter(flags: LockFlags) -> Waiter {
+    if flags.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping }
+}
+
+fn lock_name(wait: &Wait, stacks: &StackTable, mmap_locks: &MmapLocks) -> Option<LockName> {
+    let kind = wait.flags.kind();
+    let derived = || stacks.lock_name(wait.stack?, kind).map(LockName::Derived);
+    mmap_locks.name(wait.lock, kind).or_else(derived)
 }
 
 fn count(named: &NamedWait, kept: &mut Kept) -> Sample {
@@ -224,9 +264,9 @@ fn count(named: &NamedWait, kept: &mut Kept) -> Sample {
         Outcome::Failed(_) => Sample::Failed(wait_ns),
         Outcome::Uncertain => Sample::Uncertain(wait_ns),
     };
-    kept.rows.add(sample);
+    kept.rows.add(sample, named.witness());
     if named.wait.internal {
-        kept.internal.add(sample);
+        kept.internal.add(sample, named.witness());
     }
     kept.name_unknown += u64::from(named.name.certainty == Certainty::Unknown);
     kept.name_unconfirmed += u64::from(named.name.certainty == Certainty::Unconfirmed);

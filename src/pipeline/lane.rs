@@ -7,11 +7,12 @@ use crate::cmdline_cache::EventTexts;
 use crate::contention::{Spinners, Wait};
 use crate::event::decode::{Decoded, Decoder};
 use crate::event::{Body, Context, Cpu, Event, Gap, Head, Stamp, TaskEvent, Tid};
-use crate::report::RowKey;
+use crate::report::{RowKey, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::{Abi, PageFault, Record, Resume, Step, SubbufLayout, walk};
 
 use super::keep::{Kept, NamedWait};
+use super::mmap_locks::Taken;
 use super::raw::RawStore;
 
 /// What decoding needs to know; the same for every CPU.
@@ -33,11 +34,12 @@ pub(super) struct Lane {
     /// The events' bytes, where every event is streamed.
     pub(super) raw: Option<RawStore>,
     pub(super) spinners: Spinners,
+    pub(super) mmap_locks: Taken,
     /// What the current window's events were paired to, and what went to the sleepers.
     pub(super) waits: Vec<Wait>,
     pub(super) forward: Vec<Event>,
     pub(super) named: Vec<NamedWait>,
-    pub(super) delta: Delta<RowKey>,
+    pub(super) delta: Delta<RowKey, Witness>,
     pub(super) kept: Kept,
     pub(super) read: ReadCounts,
     resume: Option<Resume>,
@@ -80,6 +82,7 @@ impl Lane {
             events: Vec::new(),
             raw,
             spinners: Spinners::default(),
+            mmap_locks: Taken::default(),
             waits: Vec::new(),
             forward: Vec::new(),
             named: Vec::new(),
@@ -179,6 +182,7 @@ impl Lane {
             Ok(Decoded::LockBegin { lock, flags }) => Body::LockBegin { lock, flags },
             Ok(Decoded::LockEnd { lock, ret }) => Body::LockEnd { lock, ret },
             Ok(Decoded::Task(task)) => Body::Task(task),
+            Ok(Decoded::MmapLock { mm }) => Body::MmapLock { mm },
             Ok(Decoded::Exec { tid, old_tid, filename }) => {
                 let filename = filename.and_then(|filename| with.texts.filename(filename));
                 Body::Task(TaskEvent::Exec { tid, old_tid, filename })

@@ -45,6 +45,8 @@ pub struct Quality {
     pub kept: u64,
     /// Those that the rows and the overflow rows hold together.
     pub in_rows: u64,
+    /// Of those: in the overflow rows.
+    pub in_overflow: u64,
     /// Finished waits left out: our own.
     pub own: u64,
     /// Finished waits left out: of tasks or CPUs that were not asked for.
@@ -93,6 +95,8 @@ pub struct Quality {
     pub map_refused_keys: u64,
     /// Lines the stream's reader was too slow for.
     pub stream_dropped: u64,
+    /// CPU time that we took ourselves while we traced, in ns; none where it was not measured.
+    pub own_cpu_ns: Option<u64>,
 }
 
 /// The events of one CPU's ring.

@@ -140,7 +140,7 @@ impl RowKey {
 }
 
 /// A row of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// What it stands for.
     pub key: RowKey,
@@ -149,10 +149,17 @@ pub struct Row {
 }
 
 /// The `limit` first rows by falling `column`, equal ones by their keys, then the overflow
-/// rows, which belong to no place in that order. A limit of 0 leaves nothing.
-pub fn select(mut rows: Vec<Row>, column: &Column, limit: Option<usize>) -> Vec<Row> {
+/// rows, which belong to no place in that order. A limit of 0 leaves nothing. `totals`: all rows
+/// added up.
+pub fn select(
+    mut rows: Vec<Row>,
+    column: &Column,
+    totals: &RowStats,
+    limit: Option<usize>,
+) -> Vec<Row> {
     let is_overflow = |row: &Row| matches!(row.key, RowKey::Overflow(_));
-    rows.sort_by_key(|row| (is_overflow(row), Reverse((column.value)(&row.stats)), row.key));
+    let value = |row: &Row| (column.value)(&row.stats, totals);
+    rows.sort_by_cached_key(|row| (is_overflow(row), Reverse(value(row)), row.key));
     let ranked = rows.partition_point(|row| !is_overflow(row));
     match limit {
         Some(0) => rows.clear(),
@@ -181,7 +188,7 @@ mod tests {
             row(lock(1), 5),
             row(lock(4), 20),
         ];
-        let shown = select(rows, Column::find("wait_total").unwrap(), limit);
+        let shown = select(rows, Column::find("wait_total").unwrap(), &RowStats::default(), limit);
         let name = |row: &Row| match row.key {
             RowKey::Of([Some(Part::Lock(lock, _)), ..]) => lock,
             _ => 99,

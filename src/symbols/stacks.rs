@@ -1,11 +1,11 @@
 //! Kernel stacks, each kept once.
 
-use super::{CallerFinder, Waiter};
-use crate::event::StackId;
+use super::{CallerFinder, DerivedName, Waiter};
+use crate::event::{LockKind, StackId};
 use dashmap::{DashMap, Entry};
 use foldhash::fast::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// `kernel.perf_event_max_stack`'s default: deeper frames are cut and counted.
 const MAX_FRAMES: usize = 127;
@@ -26,9 +26,12 @@ pub struct StackTable {
 
 #[derive(Debug)]
 struct Stack {
+    /// Without the tracer's own.
     frames: Arc<[u64]>,
     spinning_caller: u64,
     sleeping_caller: u64,
+    /// The lock's name, for the kind of lock it was first asked for: nearly always the only one.
+    lock_name: OnceLock<(LockKind, Option<DerivedName>)>,
 }
 
 impl StackTable {
@@ -60,9 +63,21 @@ impl StackTable {
         self.insert(kept)
     }
 
-    /// The frames of a stack, innermost first; none for an id of another table.
+    /// The frames of a stack, innermost first, without the tracer's own; none for an id of another
+    /// table.
     pub fn frames(&self, id: StackId) -> Option<Arc<[u64]>> {
         self.with(id, |stack| Arc::clone(&stack.frames))
+    }
+
+    /// The part of a stack that begins at its caller, at most `max_frames` long; the stack itself
+    /// where the part finds no room. Its caller is the whole stack's.
+    pub fn cut(&self, id: StackId, waiter: Waiter, max_frames: usize) -> StackId {
+        let (Some(frames), Some(caller)) = (self.frames(id), self.caller(id, waiter)) else {
+            return id;
+        };
+        let start = frames.iter().position(|frame| *frame == caller).unwrap_or(0);
+        let part: Vec<u64> = frames.iter().skip(start).take(max_frames).copied().collect();
+        self.intern(&part).unwrap_or(id)
     }
 
     /// The code address that wanted the lock.
@@ -71,6 +86,17 @@ impl StackTable {
             Waiter::Spinning => stack.spinning_caller,
             Waiter::Sleeping => stack.sleeping_caller,
         })
+    }
+
+    /// The name of the lock of this kind that the stack waits for, where a rule knows it.
+    pub fn lock_name(&self, id: StackId, kind: LockKind) -> Option<DerivedName> {
+        self.with(id, |stack| {
+            let derive = || self.callers.lock_name(&stack.frames, kind);
+            match stack.lock_name.get_or_init(|| (kind, derive())) {
+                (known, name) if *known == kind => *name,
+                _ => derive(),
+            }
+        })?
     }
 
     /// Stacks kept.
@@ -107,8 +133,13 @@ impl StackTable {
                     return self.refuse();
                 }
                 let id = StackId(u32::try_from(stacks.len()).ok()?);
-                let frames = Arc::clone(vacant.key());
-                stacks.push(Stack { frames, spinning_caller, sleeping_caller });
+                let frames = self.callers.without_tracer(frames).into();
+                stacks.push(Stack {
+                    frames,
+                    spinning_caller,
+                    sleeping_caller,
+                    lock_name: OnceLock::new(),
+                });
                 vacant.insert(id);
                 Some(id)
             }
@@ -173,6 +204,23 @@ mod tests {
         assert_eq!(table.truncated(), 1);
         assert_eq!(table.intern(&[5; 127]), Some(id));
         assert_eq!(table.truncated(), 1);
+    }
+
+    #[test]
+    fn a_part_begins_at_the_caller_and_has_the_frames_asked_for() {
+        let table = table(4);
+        let stack = [0x2010, 0x1010, 0x1020, 0x1030];
+        let whole = table.intern(&stack).unwrap();
+        let cut = |waiter, max_frames| {
+            let part = table.cut(whole, waiter, max_frames);
+            (table.frames(part).unwrap().to_vec(), table.caller(part, waiter))
+        };
+        assert_eq!(cut(Waiter::Sleeping, 2), (vec![0x1010, 0x1020], Some(0x1010)));
+        assert_eq!(cut(Waiter::Sleeping, 9), (stack[1..].to_vec(), Some(0x1010)));
+        assert_eq!(cut(Waiter::Spinning, 1), (vec![0x2010], Some(0x2010)));
+        // The table is full.
+        assert_eq!(cut(Waiter::Spinning, 2), (stack.to_vec(), Some(0x2010)));
+        assert_eq!((table.len(), table.refused()), (4, 1));
     }
 
     #[test]

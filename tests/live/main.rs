@@ -9,9 +9,14 @@
 )]
 
 mod accounting;
+mod columns;
 mod endings;
+mod formats;
 mod groups;
+mod lock_names;
 mod names;
+mod perf_checks;
+mod perf_options;
 mod places;
 mod support;
 mod targets;

@@ -99,6 +99,10 @@ impl Record<'_> {
                 text.starts_with(format!("cgroup_attach_task: dst_root={hierarchy} ").as_bytes())
             }
             Decoded::Stack(frames) => frames.count() == line.stack.len(),
+            Decoded::MmapLock { mm } => {
+                let mm = address(mm).replacen(' ', "mm=", 1);
+                text.starts_with(format!("mmap_lock_acquire_returned: {mm}").as_bytes())
+            }
             Decoded::Other => true,
             Decoded::Unknown => false,
         }

@@ -22,6 +22,7 @@ pub(super) enum Meaning {
     Exec { tid: Field, old_tid: Field, filename: Option<Field> },
     Moved { root: Field, tid: Field, path: Field },
     Stack { size: Option<Field>, caller: Field },
+    MmapLock { mm: Field },
     Other,
 }
 
@@ -72,6 +73,7 @@ impl Meaning {
                 path: need("dst_path")?,
             },
             "sched_process_exit" => Meaning::Task(TaskFields::Exit { tid: need("pid")? }),
+            "mmap_lock_acquire_returned" => Meaning::MmapLock { mm: need("mm")? },
             _ => Meaning::Other,
         })
     }
@@ -101,6 +103,7 @@ impl Meaning {
             Meaning::Stack { size, caller } => {
                 Decoded::Stack(record.frames(size.as_ref(), caller)?)
             }
+            Meaning::MmapLock { mm } => Decoded::MmapLock { mm: record.uint(mm)? },
             Meaning::Other => Decoded::Other,
         })
     }

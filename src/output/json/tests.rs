@@ -1,8 +1,11 @@
-use super::super::samples::{ClosedPipe, LOCK, pipe_wait, symbols, written};
+use super::super::samples::{
+    ClosedPipe, LOCK, MMAP_LOCK, UNKNOWN_LOCK, lock_names, pipe_wait, stacks, symbols, witness,
+    written,
+};
 use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use super::{event, header, loss, summary, wait};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Texts, Tid};
-use crate::report::{By, CpuEvents, Part, Quality, Row, RowKey, RowStats};
+use crate::report::{By, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample};
 use serde_json::{Value, json};
 use std::io;
 
@@ -20,7 +23,7 @@ fn a_wait_is_one_line() {
         line,
         "{\"record\":\"wait\",\"ts\":12345678400,\"end\":12346878400,\"wait_ns\":1200000,\
          \"tid\":4711,\"pid\":4700,\"comm\":\"hackbench\",\"comm_confirmed\":true,\"cpu\":1,\"lock\":\"0xffff888133445566\",\
-         \"kind\":\"mutex\",\"flags\":\"SPIN|MUTEX\",\"context\":\"task\",\"ret\":0,\
+         \"lock_name\":\"pipe_mutex\",\"lock_name_by\":\"rule\",\"kind\":\"mutex\",\"flags\":\"SPIN|MUTEX\",\"context\":\"task\",\"ret\":0,\
          \"caller\":\"anon_pipe_write+0x43\",\"uncertain\":false}\n",
     );
 }
@@ -32,6 +35,7 @@ fn what_is_not_known_is_null() {
         pid: None,
         comm: None,
         caller: None,
+        lock_name: None,
         flags: LockFlags(0x40),
         context: Context::Hardirq,
         ret: -35,
@@ -40,7 +44,7 @@ fn what_is_not_known_is_null() {
         ..pipe_wait(&comm)
     };
     let value = parsed(&written(|out| wait(&unknown, &symbols(), out)));
-    for field in ["pid", "comm", "caller"] {
+    for field in ["pid", "comm", "caller", "lock_name", "lock_name_by"] {
         assert_eq!(value[field], Value::Null, "{field}");
     }
     assert_eq!(value["ts"], json!(9_007_199_254_740_993_u64));
@@ -135,7 +139,9 @@ fn header_and_loss_say_what_they_know() {
 
 #[test]
 fn the_summary_has_rows_counters_and_identities() {
-    let stats = RowStats { contended: 4, wait_total_ns: 10, wait_min_ns: 1, ..RowStats::default() };
+    let mut stats = RowStats::default();
+    (1..=4).for_each(|ns| stats.add(Sample::Acquired(ns), witness()));
+    let totals = RowStats { wait_total_ns: 30, ..stats.clone() };
     let kind = LockKind::Mutex;
     let comm = Some(Comm::new(b"x\ny"));
     let task = Part::Task { incarnation: 0, tid: Tid(7), comm };
@@ -159,12 +165,22 @@ fn the_summary_has_rows_counters_and_identities() {
         (
             vec![By::Lock],
             RowKey::of([Part::Lock(0x9000, kind)]),
-            json!({"lock": "0x9000", "symbol": "tasklist_lock", "type": "mutex"}),
+            json!({"lock": "0x9000", "lock_name": "tasklist_lock", "lock_name_by": "symbol", "type": "mutex"}),
         ),
         (
             vec![By::Lock],
             RowKey::of([Part::Lock(LOCK, kind)]),
-            json!({"lock": "0xffff888133445566", "symbol": null, "type": "mutex"}),
+            json!({"lock": "0xffff888133445566", "lock_name": "pipe_mutex", "lock_name_by": "rule", "type": "mutex"}),
+        ),
+        (
+            vec![By::Lock],
+            RowKey::of([Part::Lock(MMAP_LOCK, kind)]),
+            json!({"lock": "0xffff88810000a000", "lock_name": "mmap_lock", "lock_name_by": "mmap_lock", "type": "mutex"}),
+        ),
+        (
+            vec![By::Lock],
+            RowKey::of([Part::Lock(UNKNOWN_LOCK, kind)]),
+            json!({"lock": "0xffff88810000b000", "lock_name": null, "lock_name_by": null, "type": "mutex"}),
         ),
         (vec![By::Task], RowKey::of([task]), json!({"tid": 7, "comm": "x\ny"})),
         (
@@ -188,20 +204,26 @@ fn the_summary_has_rows_counters_and_identities() {
     let mut quality = Quality { begins_read: 1, cpus: vec![cpu], ..Quality::default() };
     quality.page_faults.insert("short page".to_owned(), 1);
     let figures = json!({
-        "contended": 4, "wait_total": 10, "wait_max": 0, "wait_min": 1, "avg_wait": 2,
-        "failed": 0, "uncertain": 0,
+        "contended": 4, "wait_total": 10, "wait_max": 4, "wait_min": 1, "avg_wait": 2,
+        "p50": 2, "p95": 4, "p99": 4, "share": 33.3, "failed": 0, "uncertain": 0,
+        "witness": {
+            "ts": 12_345_678_400_u64, "tid": 4711, "comm": "hackbench", "cpu": 1,
+            "context": "softirq", "stack": ["anon_pipe_write+0x43", "nfs_lookup+0x10 [nfs]", "0x77"],
+        },
     });
     let mut value = Value::Null;
     for (by, key, mut expected) in cases {
         let run = Summary {
             by: &by,
             columns: &[],
-            rows: &[Row { key, stats }],
-            totals: stats,
+            rows: &[Row { key, stats: stats.clone() }],
+            totals: &totals,
             open: &[],
             quality: &quality,
             duration_ns: 5,
+            lock_names: &lock_names(),
             symbols: &symbols(),
+            stacks: &stacks(),
             cgroups: Some(&paths),
         };
         value = parsed(&written(|out| summary(&run, out)));
@@ -209,7 +231,9 @@ fn the_summary_has_rows_counters_and_identities() {
         assert_eq!(value["rows"], json!([expected]));
     }
     assert_eq!(value["by"], json!(["comm", "type"]));
-    assert_eq!(value["totals"], figures);
+    for (column, expected) in [("wait_total", json!(30)), ("share", json!(100.0))] {
+        assert_eq!(value["totals"][column], expected);
+    }
     assert_eq!(value["quality"]["page_faults"], json!({"short page": 1}));
     assert_eq!(
         value["quality"]["cpus"],
@@ -231,7 +255,18 @@ fn the_description_names_every_field() {
     let gap = StreamLoss { cpu: Cpu(1), missed: None, after_ns: 1, before_ns: 2 };
     let keys =
         [RowKey::of([Part::Lock(1, LockKind::Mutex)]), RowKey::Overflow(Some(LockKind::Mutex))];
-    let rows = keys.map(|key| Row { key, stats: RowStats::default() });
+    let mut stats = RowStats::default();
+    stats.add(Sample::Acquired(1), witness());
+    let rows = keys.map(|key| Row { key, stats: stats.clone() });
+    let raw = RawEvent {
+        ts_ns: 5,
+        cpu: Cpu(2),
+        tid: Tid(3),
+        comm: None,
+        flags: 0,
+        preempt_count: 0,
+        event: "contention_begin",
+    };
     let open = StreamOpen {
         begin_ns: 1,
         age_ns: 2,
@@ -248,16 +283,19 @@ fn the_description_names_every_field() {
         by: &[By::Lock, By::Task, By::Process, By::Context],
         columns: &[],
         rows: &rows,
-        totals: RowStats::default(),
+        totals: &RowStats::default(),
         quality: &quality,
         duration_ns: 5,
+        lock_names: &lock_names(),
         symbols: &symbols,
+        stacks: &stacks(),
         cgroups: None,
     };
     let lines = written(|out| {
         header(&run, out)?;
         let (cgroup, cmdline) = (Some(None), Some(None));
         wait(&StreamWait { cgroup, cmdline, ..pipe_wait(&comm) }, &symbols, out)?;
+        event(&raw, std::iter::empty(), out)?;
         loss(&gap, out)?;
         summary(&end, out)
     });
