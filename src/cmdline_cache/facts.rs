@@ -9,9 +9,10 @@ use foldhash::HashMap;
 
 use super::cgroups::Cgroups;
 use super::cmdlines::Cmdlines;
+use super::event_texts::EventTexts;
+use super::marks::Fact;
 use super::proc::PidNamespace;
 use super::proc_files;
-use super::timelines::Fact;
 use super::{CmdlineCache, TaskName};
 use crate::event::{Stamp, TextId, Texts, Tid};
 
@@ -30,26 +31,6 @@ pub(super) struct Facts {
     /// Tasks that moved since: where a leader did, its threads are open.
     moved: Vec<Tid>,
     put_off: u64,
-}
-
-/// Where the texts of events are kept while they are on their way.
-#[derive(Debug, Default, Clone)]
-pub struct EventTexts {
-    cgroups: Option<(u32, Option<Arc<Texts>>)>,
-    filenames: Option<Arc<Texts>>,
-}
-
-impl EventTexts {
-    /// A cgroup's path: nothing if it is of no interest, none inside if it is not kept.
-    pub fn cgroup(&self, hierarchy: u32, path: &[u8]) -> Option<Option<TextId>> {
-        let (_, paths) = self.cgroups.as_ref().filter(|(id, _)| *id == hierarchy)?;
-        Some(paths.as_ref().and_then(|paths| paths.intern(path)))
-    }
-
-    /// A program's file.
-    pub fn filename(&self, filename: &[u8]) -> Option<TextId> {
-        self.filenames.as_ref()?.intern(filename)
-    }
 }
 
 impl Facts {
@@ -132,10 +113,8 @@ impl CmdlineCache {
 
     /// Where decoders put the texts of events.
     pub fn event_texts(&self) -> EventTexts {
-        EventTexts {
-            cgroups: self.facts.cgroups.as_ref().map(Cgroups::interner),
-            filenames: self.cmdline_texts().cloned(),
-        }
+        let cgroups = self.facts.cgroups.as_ref().map(Cgroups::interner);
+        EventTexts { cgroups, filenames: self.cmdline_texts().cloned() }
     }
 
     /// Something of interest happened to a task at an instant.
