@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use super::hierarchy::Hierarchy;
 use super::losses::Losses;
+use super::marks::{Fact, Found, Inherits};
 use super::proc_files;
-use super::timelines::{Fact, Found, Inherits, Timelines};
+use super::timelines::Timelines;
 use crate::event::{Stamp, TextId, Texts, Tid};
 
 /// The cgroups of all tasks over time, bounded.

@@ -8,8 +8,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::losses::Losses;
+use super::marks::{Found, Inherits};
 use super::proc_files;
-use super::timelines::{Found, Inherits, Timelines};
+use super::timelines::Timelines;
 use crate::event::{Stamp, TextId, Texts, Tid};
 
 /// The command lines of all processes over time, bounded.

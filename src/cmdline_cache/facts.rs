@@ -9,8 +9,10 @@ use foldhash::HashMap;
 
 use super::cgroups::Cgroups;
 use super::cmdlines::Cmdlines;
+use super::event_texts::EventTexts;
+use super::marks::Fact;
 use super::proc::PidNamespace;
-use super::timelines::Fact;
+use super::proc_files;
 use super::{CmdlineCache, TaskName};
 use crate::event::{Stamp, TextId, Texts, Tid};
 
@@ -26,27 +28,9 @@ pub(super) struct Facts {
     is_proc_ours: bool,
     /// Tasks of interest since the last look at /proc, each with its last instant.
     open: HashMap<Tid, Stamp>,
+    /// Tasks that moved since: where a leader did, its threads are open.
+    moved: Vec<Tid>,
     put_off: u64,
-}
-
-/// Where the texts of events are kept while they are on their way.
-#[derive(Debug, Default, Clone)]
-pub struct EventTexts {
-    cgroups: Option<(u32, Option<Arc<Texts>>)>,
-    filenames: Option<Arc<Texts>>,
-}
-
-impl EventTexts {
-    /// A cgroup's path: nothing if it is of no interest, none inside if it is not kept.
-    pub fn cgroup(&self, hierarchy: u32, path: &[u8]) -> Option<Option<TextId>> {
-        let (_, paths) = self.cgroups.as_ref().filter(|(id, _)| *id == hierarchy)?;
-        Some(paths.as_ref().and_then(|paths| paths.intern(path)))
-    }
-
-    /// A program's file.
-    pub fn filename(&self, filename: &[u8]) -> Option<TextId> {
-        self.filenames.as_ref()?.intern(filename)
-    }
 }
 
 impl Facts {
@@ -73,6 +57,7 @@ impl Facts {
     pub(super) fn moved(&mut self, at: Stamp, tid: Tid, cgroup: Option<TextId>) {
         if let Some(cgroups) = &mut self.cgroups {
             cgroups.moved(at, tid, cgroup);
+            self.moved.push(tid);
         }
     }
 }
@@ -128,10 +113,8 @@ impl CmdlineCache {
 
     /// Where decoders put the texts of events.
     pub fn event_texts(&self) -> EventTexts {
-        EventTexts {
-            cgroups: self.facts.cgroups.as_ref().map(Cgroups::interner),
-            filenames: self.cmdline_texts().cloned(),
-        }
+        let cgroups = self.facts.cgroups.as_ref().map(Cgroups::interner);
+        EventTexts { cgroups, filenames: self.cmdline_texts().cloned() }
     }
 
     /// Something of interest happened to a task at an instant.
@@ -151,6 +134,7 @@ impl CmdlineCache {
         if let Some(cmdlines) = &mut self.facts.cmdlines {
             cmdlines.settle(losses);
         }
+        self.note_threads_of_moved(now);
         let mut looks = 0;
         for (tid, at) in std::mem::take(&mut self.facts.open) {
             let Some(tgid) = self.tgid_at(tid, at).filter(|_| self.facts.is_proc_ours) else {
@@ -159,6 +143,16 @@ impl CmdlineCache {
             match looks < MAX_LOOKS {
                 true => looks += usize::from(self.look(tid, tgid, at, now)),
                 false => self.facts.put_off += 1,
+            }
+        }
+    }
+
+    /// The threads of a process that moved may be gone by the time they wait.
+    fn note_threads_of_moved(&mut self, now: Stamp) {
+        for tid in std::mem::take(&mut self.facts.moved) {
+            let is_leader = self.tgid_at(tid, now) == Some(tid);
+            if is_leader && self.facts.is_proc_ours {
+                proc_files::threads(tid).for_each(|thread| self.take_note(thread, now));
             }
         }
     }

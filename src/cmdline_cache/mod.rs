@@ -12,11 +12,13 @@
 mod bound;
 mod cgroups;
 mod cmdlines;
+mod event_texts;
 mod facts;
 mod hierarchy;
 mod history;
 mod life;
 mod losses;
+mod marks;
 pub mod proc;
 mod proc_files;
 mod timelines;
@@ -28,9 +30,10 @@ use foldhash::{HashMap, HashMapExt};
 
 pub use cgroups::Cgroups;
 pub use cmdlines::Cmdlines;
-pub use facts::{EventTexts, FactsGivenUp};
+pub use event_texts::EventTexts;
+pub use facts::FactsGivenUp;
 pub use hierarchy::{Hierarchy, HierarchyError, NoCgroup, is_within};
-pub use timelines::Fact;
+pub use marks::Fact;
 
 use crate::event::{Comm, Cpu, Head, Stamp, TaskEvent, Tid};
 use facts::{Birth, Facts};

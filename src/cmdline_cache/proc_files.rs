@@ -17,6 +17,12 @@ pub(super) fn cgroup(tgid: Tid, tid: Tid, hierarchy: u32) -> Option<Vec<u8>> {
     path_in(&text, hierarchy).map(<[u8]>::to_vec)
 }
 
+/// The threads of a process, its leader among them; none of one that is gone.
+pub(super) fn threads(tgid: Tid) -> impl Iterator<Item = Tid> {
+    let listed = fs::read_dir(format!("/proc/{tgid}/task")).into_iter().flatten().flatten();
+    listed.filter_map(|entry| Some(Tid(entry.file_name().to_str()?.parse().ok()?)))
+}
+
 /// A line has the hierarchy's number, its controllers and the path, which may have colons; a path
 /// has no line break (kernel/cgroup/cgroup.c, `cgroup_mkdir` and `proc_cgroup_show`, 6.18).
 fn path_in(text: &[u8], hierarchy: u32) -> Option<&[u8]> {
@@ -84,10 +90,14 @@ mod tests {
     }
 
     #[test]
-    fn our_own_is_what_we_were_started_with_and_nobodys_is_none() {
+    fn our_own_is_what_we_were_started_with_a_kernel_threads_its_name_and_nobodys_none() {
         let own = Tid(std::process::id());
         let arguments: Vec<_> = std::env::args().collect();
         assert_eq!(cmdline(own, own), Some(arguments.join(" ").into_bytes()));
         assert_eq!(cmdline(Tid(1 << 30), Tid(1 << 30)), None);
+        // Not to be seen in a container.
+        if std::fs::read("/proc/2/comm").is_ok_and(|comm| comm == b"kthreadd\n") {
+            assert_eq!(cmdline(Tid(2), Tid(2)).as_deref(), Some(b"[kthreadd]".as_slice()));
+        }
     }
 }

@@ -4,61 +4,8 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::Certainty;
 use super::losses::Losses;
+use super::marks::{Fact, Found, Inherits, Mark, Source, judge};
 use crate::event::{Stamp, TextId, Tid};
-
-/// Something known of a task at an instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fact {
-    /// What it is; none where it was never learned.
-    pub text: Option<TextId>,
-    /// How far it is to be trusted.
-    pub certainty: Certainty,
-}
-
-impl Fact {
-    /// What is certain, if it is kept.
-    pub(super) fn known(text: Option<TextId>) -> Fact {
-        let certainty = text.map_or(Certainty::Unknown, |_| Certainty::Known);
-        Fact { text, certainty }
-    }
-}
-
-/// A [`Fact`], and whether /proc can still tell more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) fact: Fact,
-    /// Nothing changed since, as far as is known: what /proc says now held then.
-    pub(super) askable: bool,
-}
-
-/// An instant at which something was told: it holds from here on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
-    at: Stamp,
-    source: Source,
-    text: Option<TextId>,
-    /// False: it is only what is likely.
-    sure: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// It is what another task had at that instant.
-    Inherited { from: Tid, how: Inherits },
-    /// An event.
-    Event,
-    /// /proc, at the instant or somewhat later.
-    Proc,
-}
-
-/// How a child takes what its parent has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Inherits {
-    /// It has the same.
-    Same,
-    /// It has the same unless /proc says otherwise.
-    Likely,
-}
 
 /// The marks of all tasks. What comes late is put in its place, and heirs inherit anew.
 #[derive(Debug)]
@@ -73,6 +20,8 @@ pub(super) struct Timelines {
     settled: Stamp,
     /// The first event since then that came behind it.
     late: Option<Stamp>,
+    /// What was told before is forgotten but for the last.
+    horizon: Stamp,
     evicted: u64,
 }
 
@@ -87,6 +36,7 @@ impl Timelines {
             latest: Stamp::MIN,
             settled: Stamp::MIN,
             late: None,
+            horizon: Stamp::MIN,
             evicted: 0,
         }
     }
@@ -118,6 +68,8 @@ impl Timelines {
     /// Gives all heirs their part, in the order of time; `find` says what a task has.
     pub(super) fn settle(&mut self, find: impl Fn(&Timelines, Tid, Stamp) -> Fact) {
         if let Some(late) = self.late.take() {
+            // Whom earlier heirs inherited from may be forgotten.
+            let late = late.max(self.horizon);
             let tasks = self.tasks.iter();
             let marks = tasks.flat_map(|(&tid, marks)| marks.iter().map(move |mark| (tid, mark)));
             let since = marks.filter(|(_, mark)| late <= mark.at);
@@ -184,6 +136,7 @@ impl Timelines {
             is_kept(tid)
         });
         self.marks = self.tasks.values().map(Vec::len).sum();
+        self.horizon = self.horizon.max(horizon);
     }
 
     /// The place of an heir's mark, whom it inherits from, and how.
@@ -253,30 +206,4 @@ impl Timelines {
         self.marks = self.tasks.len();
         self.evicted += (held - self.marks) as u64;
     }
-}
-
-/// What holds between two marks.
-fn judge(before: Option<Mark>, behind: Option<Mark>, at: Stamp, losses: &Losses) -> Found {
-    let told = before.filter(|mark| mark.text.is_some());
-    let lost = before.is_some_and(|mark| losses.between(mark.at, at));
-    let found = |text: Option<TextId>, sure: bool| {
-        let certainty = match (text, sure) {
-            (None, _) => Certainty::Unknown,
-            (_, true) => Certainty::Known,
-            (_, false) => Certainty::Unconfirmed,
-        };
-        Found { fact: Fact { text, certainty }, askable: false }
-    };
-    if let Some(told) = told.filter(|told| told.sure && !lost) {
-        return found(told.text, true);
-    }
-    // /proc was read when this still held.
-    let read = behind.filter(|mark| mark.source == Source::Proc && !losses.between(at, mark.at));
-    if let Some(read) = read.filter(|read| read.text.is_some()) {
-        return found(read.text, read.sure);
-    }
-    let is_last = behind.is_none() && !lost;
-    let given_up = before.is_some_and(|mark| mark.source == Source::Proc);
-    let told = told.or(behind.filter(|mark| mark.source == Source::Proc));
-    Found { askable: is_last && !given_up, ..found(told.and_then(|told| told.text), false) }
 }

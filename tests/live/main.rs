@@ -13,6 +13,7 @@ mod cases;
 mod columns;
 mod endings;
 mod formats;
+mod groups;
 mod lock_names;
 mod names;
 mod perf_checks;

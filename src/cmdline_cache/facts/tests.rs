@@ -142,7 +142,7 @@ fn a_child_is_where_its_parent_was_and_stays_when_the_parent_moves() {
 fn of_a_leaders_threads_proc_says_whether_they_moved_with_it() {
     let mut cache = Cache::new();
     cache.seed(5, 7, "/a");
-    for tid in [8, 9, 10, 11] {
+    for tid in [8, 9, 10, 11, 13] {
         cache.thread(10, 7, tid);
     }
     cache.moves(20, 7, "/b");
@@ -161,8 +161,11 @@ fn of_a_leaders_threads_proc_says_whether_they_moved_with_it() {
     cache.assert_cgroups(9, &[(19, "/a"), (20, "/a"), (99, "/a")]);
     cache.assert_cgroups(10, &[(19, "/a"), (20, "/b!"), (99, "/b!")]);
     assert!([8, 9, 10].iter().all(|&tid| !cache.is_open(tid, 99)));
-    // What was read stays, and what it was read for, until the leader moves again.
+    // What was read stays until the leader moves again, and of whom nothing was read is still open,
+    // though /proc has spoken of the leader since.
+    cache.seed(45, 7, "/b");
     cache.0.forget_before(at(50));
+    cache.assert_cgroups(13, &[(55, "/b!")]);
     cache.moves(60, 7, "/d");
     cache.learn(70);
     cache.assert_cgroups(9, &[(59, "/a"), (60, "/d!")]);
@@ -240,6 +243,19 @@ fn the_past_goes_and_so_do_tasks_that_the_cache_forgot() {
     cache.assert_cgroups(1, &[(15, "?"), (25, "/c"), (30, "/d")]);
     cache.assert_cgroups(77, &[(25, "?"), (30, "?")]);
     assert_eq!(cache.0.facts_given_up().evicted, 0);
+}
+
+#[test]
+fn an_event_from_before_the_horizon_takes_nothing_from_those_who_have_their_part() {
+    let mut cache = Cache::new();
+    cache.seed(5, 1, "/a");
+    cache.process(10, 1, 7);
+    cache.moves(20, 1, "/b");
+    cache.learn(30);
+    cache.0.forget_before(at(25));
+    cache.moves(8, 9, "/late");
+    cache.learn(40);
+    cache.assert_cgroups(7, &[(25, "/a"), (99, "/a")]);
 }
 
 #[test]
