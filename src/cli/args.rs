@@ -1,6 +1,7 @@
 //! What the user typed.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,9 +10,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::report::{COLUMNS, Column, DEFAULT_FIELDS};
 
+use super::perf_args::PerfArgs;
+
 /// Lock contention from the kernel's own trace rings, without BPF.
 #[derive(Debug, Parser)]
 #[command(name = "ftlock", version, max_term_width = 100)]
+// As perf reads its command line: long options may be cut short, and the last one wins.
+#[command(infer_long_args = true, args_override_self = true)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -59,8 +64,11 @@ pub struct RecordArgs {
     /// Options that `demo` has too.
     #[command(flatten)]
     pub common: CommonArgs,
+    /// Options of perf.
+    #[command(flatten)]
+    pub perf: PerfArgs,
     /// The command to trace, with its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
@@ -73,14 +81,14 @@ pub struct CommonArgs {
     /// How the report at the end looks [default: table]
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "field_separator")]
     pub format: Option<ReportFormat>,
-    /// The report as perf's CSV with this separator; -q leaves out its comment lines, -v adds all
+    /// The report as perf's CSV with this separator (docs/report.md)
     #[arg(short = 'x', long, value_name = "SEP")]
     pub field_separator: Option<String>,
     /// Colours in the table; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub color: Color,
     /// Stream every event, not the finished waits: one line each as in trace_pipe, with the right name
-    #[arg(long)]
+    #[arg(short = 'D', long, alias = "dump-raw-trace")]
     pub raw: bool,
     /// A further event to stream, such as sched:sched_switch (with --raw; can be repeated)
     #[arg(short, long, value_name = "SYSTEM:EVENT", requires = "raw")]
@@ -134,6 +142,9 @@ pub struct CommonArgs {
     /// Leave out waits shorter than this, such as 10us or 1ms
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub min_wait: Option<Duration>,
+    /// Of a stack, keep the caller's frame and at most N in all
+    #[arg(long, value_name = "N", conflicts_with = "no_stack")]
+    pub max_stack: Option<NonZeroUsize>,
     /// Do not record kernel stacks: cheaper, and no callers
     #[arg(long)]
     pub no_stack: bool,
@@ -152,16 +163,22 @@ pub struct CommonArgs {
     /// How the rings are read
     #[arg(long, value_enum, default_value_t = Reader::Read)]
     pub reader: Reader,
+    /// Name functions and locks by this copy of /proc/kallsyms
+    #[arg(long, value_name = "FILE")]
+    pub kallsyms: Option<PathBuf>,
     /// Where tracefs is mounted, if not where mountinfo says
     #[arg(long, value_name = "DIR")]
     pub tracefs: Option<PathBuf>,
+    /// Write the report to this file; the stream stays on stdout
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Exit with 5 where anything was lost or uncertain
     #[arg(long)]
     pub strict: bool,
     /// More detail: who waited longest in each row, all counters, and the accounting behind the table
     #[arg(short, long)]
     pub verbose: bool,
-    /// No notes on stderr
+    /// No notes on stderr; of the table only the rows, unless something was lost or uncertain
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 }
@@ -226,7 +243,7 @@ pub enum ReportFormat {
 pub enum Color {
     /// On a terminal
     Auto,
-    /// Wherever the table goes
+    /// On stdout, whatever it is
     Always,
     /// Nowhere
     Never,

@@ -17,7 +17,7 @@ use crate::tracefs::{Abi, Endian, EventFormat, SubbufLayout};
 
 use super::config::RecordConfig;
 use super::outcome::{Outcome, conclude};
-use super::record::STREAM_BYTES;
+use super::record::{STREAM_BYTES, report_file};
 use super::run::Ending;
 
 /// See `assets/demo/README.md`.
@@ -56,6 +56,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
             filters: config.wanted.filters(&symbols)?,
             own: Tid(u32::MAX),
             by: config.by.clone(),
+            max_stack: config.max_stack,
         },
         rows: config.rows,
         raw: config.raw,
@@ -81,6 +82,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
         traced: Ok(Ending::TargetsGone),
         ended: Ok(None),
         stream,
+        file: report_file(config)?,
         symbols: &symbols,
         duration: DURATION,
         own_cpu_ns: None,

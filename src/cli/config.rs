@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ pub(super) struct RecordConfig {
     pub(super) command: Vec<OsString>,
     pub(super) plan: Plan,
     pub(super) stream: Option<Format>,
-    pub(super) report: Report,
+    pub(super) format: Report,
     pub(super) color: Color,
     pub(super) raw: bool,
     pub(super) by: Vec<report::By>,
@@ -46,12 +47,17 @@ pub(super) struct RecordConfig {
     pub(super) entries: Option<usize>,
     pub(super) wanted: Wanted,
     pub(super) min_wait_ns: u64,
+    pub(super) max_stack: Option<NonZeroUsize>,
     pub(super) rows: usize,
     pub(super) tick: Duration,
+    pub(super) kallsyms: Option<PathBuf>,
     pub(super) tracefs: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
     pub(super) strict: bool,
     pub(super) verbose: bool,
     pub(super) quiet: bool,
+    /// What to say about the arguments themselves.
+    pub(super) notes: Vec<&'static str>,
 }
 
 impl RecordConfig {
@@ -60,14 +66,17 @@ impl RecordConfig {
         let cpus = args.cpu.as_deref().map(parse_cpu_list).transpose();
         let cpus = cpus.map_err(|error| Usage(format!("-C: {error}")))?;
         let whose = match args {
-            _ if args.all_cpus => Whose::All,
             _ if !args.pid.is_empty() => Whose::Processes(args.pid.clone()),
             _ if !args.tid.is_empty() => Whose::Threads(args.tid.clone()),
+            // Tasks are narrower than the machine: perf lets them win too.
+            _ if args.all_cpus => Whose::All,
             _ if !args.command.is_empty() => Whose::Command,
             _ => Whose::All,
         };
         let cpus = cpus.map(|cpus| cpus.into_iter().map(Cpu).collect());
-        RecordConfig::new(whose, cpus, args.command.clone(), &args.common)
+        args.perf.check()?;
+        let config = RecordConfig::new(whose, cpus, args.command.clone(), &args.common)?;
+        Ok(RecordConfig { notes: args.perf.notes().collect(), ..config })
     }
 
     /// What `demo` was asked for: `command` is its workload.
@@ -89,7 +98,7 @@ impl RecordConfig {
             _ if args.lock_addr => vec![report::By::Lock],
             _ => keys(&args.by)?,
         };
-        let (stream, report) = formats(args)?;
+        let (stream, format) = formats(args)?;
         let wanted = Wanted::new(args)?;
         let min_wait = args.min_wait.unwrap_or_default().as_nanos();
         Ok(RecordConfig {
@@ -98,7 +107,7 @@ impl RecordConfig {
             command,
             plan: Plan { flags: wanted.flags().to_vec(), ..plan(args)? },
             stream,
-            report,
+            format,
             color: args.color,
             raw: args.raw,
             by,
@@ -108,12 +117,16 @@ impl RecordConfig {
             entries: args.entries,
             wanted,
             min_wait_ns: u64::try_from(min_wait).unwrap_or(u64::MAX),
+            max_stack: args.max_stack,
             rows: args.map_nr_entries,
             tick: args.tick,
+            kallsyms: args.kallsyms.clone(),
             tracefs: args.tracefs.clone(),
+            output: args.output.clone(),
             strict: args.strict,
             verbose: args.verbose,
             quiet: args.quiet,
+            notes: Vec::new(),
         })
     }
 }

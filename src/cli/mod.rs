@@ -12,6 +12,8 @@ mod formats;
 mod meter;
 mod notes;
 mod outcome;
+mod perf_args;
+mod print;
 mod record;
 mod run;
 mod terminal;

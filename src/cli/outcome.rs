@@ -1,22 +1,20 @@
 //! The end of a run: where the report goes, and the exit status.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::event::Cpu;
-use crate::output::perf_csv::Comments;
-use crate::output::table::View;
-use crate::output::{ReportInfo, Summary, csv, footer, json, perf_csv, table};
-use crate::pipeline::{Ended, Format, Results, Stream, open_waits, quality, status_code};
+use crate::output::{ReportInfo, Summary};
+use crate::pipeline::{Ended, Results, Stream, open_waits, quality, status_code};
 use crate::report::{Quality, Row, RowKey, select};
 use crate::symbols::Kallsyms;
 use crate::tracefs::CpuStats;
 
 use super::config::RecordConfig;
 use super::exit::{self, DONE, FAILED, INCOMPLETE};
-use super::formats::Report;
+use super::print::print;
 use super::run::Ending;
-use super::terminal::view;
 
 /// All that a run left.
 pub(super) struct Outcome<'a> {
@@ -27,6 +25,8 @@ pub(super) struct Outcome<'a> {
     /// What the instance said at the end, if it was asked.
     pub(super) ended: anyhow::Result<Option<Ended>>,
     pub(super) stream: Option<Stream<'a>>,
+    /// Where the report goes; to stdout if not given.
+    pub(super) file: Option<File>,
     pub(super) symbols: &'a Kallsyms,
     pub(super) duration: Duration,
     /// CPU time of ours in it; none for a recording.
@@ -36,8 +36,7 @@ pub(super) struct Outcome<'a> {
 
 /// Prints the report where someone can read it; returns the exit status.
 pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
-    let Outcome { config, info, traced, ended, stream, symbols, duration, own_cpu_ns, results } =
-        outcome;
+    let Outcome { config, traced, ended, stream, symbols, results, .. } = outcome;
     let (dropped_lines, streamed) = match stream {
         Some(stream) => stream.finish(),
         None => (0, Ok(())),
@@ -48,7 +47,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     };
     let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
     let quality = quality(&results, stats, dropped_lines, config.plan.stacks);
-    let quality = Quality { own_cpu_ns, ..quality };
+    let quality = Quality { own_cpu_ns: outcome.own_cpu_ns, ..quality };
     let rows = rows(config, &results);
     let open = open_waits(&results);
     let summary = Summary {
@@ -58,18 +57,20 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         totals: &results.kept.rows,
         open: &open,
         quality: &quality,
-        duration_ns: u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
+        duration_ns: u64::try_from(outcome.duration.as_nanos()).unwrap_or(u64::MAX),
         symbols,
         stacks: &results.stacks,
     };
-    let printed = print(config, &info, &summary, streamed.is_ok());
+    let printed = print(config, &outcome.info, &summary, outcome.file, streamed.is_ok());
     let mut status = status(config, &quality, &traced);
     if disturbed(ended.as_ref(), &results, stats) {
         status = FAILED;
     }
+    let streamed = streamed.map_err(|error| ("stdout".to_owned(), error));
     let write_error = streamed.and(printed).err();
-    let write_error = write_error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
-    let write_error = write_error.map(|error| anyhow::anyhow!("cannot write to stdout: {error}"));
+    let write_error = write_error.filter(|(_, error)| error.kind() != io::ErrorKind::BrokenPipe);
+    let write_error =
+        write_error.map(|(place, error)| anyhow::anyhow!("cannot write to {place}: {error}"));
     for error in traced.err().into_iter().chain(end_error).chain(write_error) {
         status = exit::tell(&error);
     }
@@ -84,62 +85,6 @@ fn rows(config: &RecordConfig, results: &Results) -> Vec<Row> {
     let all = rows.chain(overflow.filter(|(_, stats)| stats.waits() > 0));
     let all = all.map(|(key, stats)| Row { key, stats: stats.clone() }).collect();
     select(all, config.sort_by, &results.kept.rows, config.entries)
-}
-
-/// To stdout; the table to stderr if nobody reads stdout.
-fn print(
-    config: &RecordConfig,
-    info: &ReportInfo<'_>,
-    summary: &Summary<'_>,
-    stdout_works: bool,
-) -> io::Result<()> {
-    let mut stdout = io::stdout();
-    let view = view(&stdout, config);
-    let mut text = Vec::new();
-    match config.stream {
-        Some(Format::Json) => json::summary(summary, &mut text)?,
-        Some(Format::Text) => {
-            text.push(b'\n');
-            table::write(summary, view, &mut text)?;
-        }
-        None => report(config, info, summary, view, &mut text)?,
-    }
-    let printed = match stdout_works {
-        true => stdout.write_all(&text).and_then(|()| stdout.flush()),
-        false => Err(io::ErrorKind::BrokenPipe.into()),
-    };
-    let plain = View { detail: view.detail, hist_width: view.hist_width, ..View::default() };
-    match printed {
-        _ if config.quiet => {}
-        Err(_) => table::write(summary, plain, &mut io::stderr().lock())?,
-        // CSV itself has no place for it.
-        Ok(()) if config.report == Report::Csv => {
-            footer::write(summary, plain, &mut io::stderr().lock())?;
-        }
-        Ok(()) => {}
-    }
-    printed
-}
-
-/// The report where no stream goes before it.
-fn report(
-    config: &RecordConfig,
-    info: &ReportInfo<'_>,
-    summary: &Summary<'_>,
-    view: View,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let comments = match config {
-        _ if config.quiet => Comments::None,
-        _ if config.verbose => Comments::Everything,
-        _ => Comments::Notable,
-    };
-    match &config.report {
-        Report::Table => table::write(summary, view, out),
-        Report::Perf(separator) => perf_csv::write(summary, separator, comments, out),
-        Report::Csv => csv::write(summary, out),
-        Report::Json => json::report(info, summary, out),
-    }
 }
 
 fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Ending>) -> u8 {

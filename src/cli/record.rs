@@ -1,5 +1,6 @@
 //! `ftlock record`: trace, stream, and print what it came to.
 
+use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,9 +44,13 @@ pub(super) fn run(args: &RecordArgs) -> anyhow::Result<u8> {
 pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let signals = Signals::take_over().context("cannot handle signals")?;
     let mut notes = Notes::new(config.quiet, talks_on_terminal(config));
+    for note in &config.notes {
+        notes.say(note);
+    }
     let watched = watched(config)?;
-    let symbols = Arc::new(kernel_symbols(&mut notes));
+    let symbols = Arc::new(kernel_symbols(config, &mut notes)?);
     let filters = config.wanted.filters(&symbols)?;
+    let file = report_file(config)?;
     let session = start(config, &mut notes)?;
     let namespace = session.namespace;
     check_cpus(config, &session.live)?;
@@ -105,6 +110,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         traced,
         ended,
         stream,
+        file,
         symbols: &symbols,
         duration,
         own_cpu_ns: Some(run.meter.cpu_ns()),
@@ -138,12 +144,22 @@ fn check_cpus(config: &RecordConfig, live: &Live) -> Result<(), Usage> {
     }
 }
 
-/// Callers and locks are shown by address where the kernel's symbols cannot be had.
-fn kernel_symbols(notes: &mut Notes) -> Kallsyms {
-    Kallsyms::read(Path::new("/proc/kallsyms")).unwrap_or_else(|error| {
+/// Callers and locks are shown by address where the kernel's symbols cannot be had; a list that
+/// was asked for must be there.
+fn kernel_symbols(config: &RecordConfig, notes: &mut Notes) -> anyhow::Result<Kallsyms> {
+    if let Some(path) = &config.kallsyms {
+        return Ok(Kallsyms::read(path)?);
+    }
+    Ok(Kallsyms::read(Path::new("/proc/kallsyms")).unwrap_or_else(|error| {
         notes.say(format!("{error}: addresses are shown instead"));
         Kallsyms::parse(b"")
-    })
+    }))
+}
+
+/// Opened before anything is traced: a report without a place to go would be lost.
+pub(super) fn report_file(config: &RecordConfig) -> anyhow::Result<Option<File>> {
+    let Some(path) = &config.output else { return Ok(None) };
+    File::create(path).map(Some).with_context(|| format!("cannot create {}", path.display()))
 }
 
 fn start(config: &RecordConfig, notes: &mut Notes) -> Result<Session, pipeline::Error> {
@@ -197,6 +213,7 @@ fn prepare(
             filters,
             own,
             by: config.by.clone(),
+            max_stack: config.max_stack,
         },
         rows: config.rows,
         raw: config.raw,

@@ -13,17 +13,6 @@ use super::{Summary, footer};
 use crate::report::{By, Row, RowKey};
 use std::io::{self, Write};
 
-/// The lines that begin with `#`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comments {
-    /// None at all, as perf's `-q`.
-    None,
-    /// The header; behind the rows, what is missing or may be wrong.
-    Notable,
-    /// The header, and all counters, as perf's `-v`.
-    Everything,
-}
-
 /// What is wrong with a separator, if anything: it must not occur in what it separates.
 ///
 /// perf refuses the first three. A digit would part numbers; a letter, a backslash or a brace may
@@ -39,7 +28,7 @@ pub fn separator_fault(separator: &str) -> Option<String> {
     }
 }
 
-/// Header, rows, and footer.
+/// Header, rows, and footer; with [`Detail::Rows`] no comments, as perf's `-q` has it.
 ///
 /// # Errors
 ///
@@ -47,14 +36,15 @@ pub fn separator_fault(separator: &str) -> Option<String> {
 pub fn write(
     summary: &Summary<'_>,
     separator: &str,
-    comments: Comments,
+    detail: Detail,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let keys = columns(summary.by);
+    let bare = detail.is_bare(summary.quality);
     let by_code = summary.by.iter().any(|by| matches!(by, By::Caller | By::Stack));
-    let with_stacks = comments == Comments::Everything && by_code;
+    let with_stacks = detail == Detail::Everything && by_code;
     let between = format!("{separator} ");
-    if comments != Comments::None {
+    if !bare {
         let titles = summary.columns.iter().map(|column| column.title);
         let titles = titles.chain(keys.iter().map(|column| column.title));
         let titles: Vec<&str> = titles.chain(with_stacks.then_some("stacktrace")).collect();
@@ -65,10 +55,9 @@ pub fn write(
         let cells = cells.chain(with_stacks.then(|| stack(row, summary, separator)));
         writeln!(out, "{}", cells.collect::<Vec<_>>().join(&between))?;
     }
-    match comments {
-        Comments::None => Ok(()),
-        Comments::Notable => comments_behind(summary, &between, Detail::Notable, out),
-        Comments::Everything => comments_behind(summary, &between, Detail::Everything, out),
+    match bare {
+        true => Ok(()),
+        false => comments_behind(summary, &between, detail, out),
     }
 }
 

@@ -4,7 +4,7 @@ use super::keys::{KeyColumn, OVERFLOW, columns, shown, stack_of, values};
 use super::text::{Seconds, caller_text, task_text};
 use super::{Summary, footer, hist};
 use crate::event::{LockKind, StackId};
-use crate::report::{By, Part, Row, RowKey, RowStats, Unit, Witness, scaled};
+use crate::report::{By, Identity, Part, Quality, Row, RowKey, RowStats, Unit, Witness, scaled};
 use anstyle::Style;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -13,11 +13,24 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// How much is said about the quality of the data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Detail {
+    /// Nothing but the rows, unless something was lost or is uncertain.
+    Rows,
     /// What is missing or may be wrong.
     #[default]
     Notable,
     /// Every counter and every identity, and who waited longest in each row.
     Everything,
+}
+
+impl Detail {
+    /// Whether the rows stand alone: they were asked for alone, and lack no waits or times that
+    /// were traced for.
+    pub fn is_bare(self, quality: &Quality) -> bool {
+        self == Detail::Rows
+            && quality.events_lost() == 0
+            && quality.uncertain == 0
+            && quality.identities().iter().all(Identity::holds)
+    }
 }
 
 /// How the table looks where it goes. By default as in a file: whole and plain.
@@ -45,9 +58,12 @@ const LEAST_LAST: usize = 8;
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
     let detail = view.detail;
+    let bare = detail.is_bare(summary.quality);
     if !summary.rows.is_empty() {
         let cells = Cells::new(summary, view.width);
-        header(summary, &cells, view.heading, out)?;
+        if !bare {
+            header(summary, &cells, view.heading, out)?;
+        }
         for row in summary.rows {
             figures(summary, &row.stats, out)?;
             writeln!(out, " {}", cells.line(cells.texts(row, summary)))?;
@@ -59,7 +75,12 @@ pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Resu
                 hist::write(&row.stats.histogram, width, out)?;
             }
         }
-        writeln!(out)?;
+        if !bare {
+            writeln!(out)?;
+        }
+    }
+    if bare {
+        return Ok(());
     }
     footer::write(summary, view, out)
 }

@@ -1,6 +1,7 @@
 //! A finished wait gets its name, and is kept or left out, each for a counted reason.
 
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 
 use crate::aggregate::Sample;
 use crate::cmdline_cache::{Certainty, CmdlineCache, TaskName};
@@ -27,6 +28,9 @@ pub struct Keep {
     pub own: Tid,
     /// What a row stands for.
     pub by: Vec<By>,
+    /// Stacks in rows begin at the caller and have at most so many frames; all and whole if not
+    /// given.
+    pub max_stack: Option<NonZeroUsize>,
 }
 
 /// A finished wait under its name.
@@ -118,7 +122,8 @@ impl Keep {
     ) -> Option<(NamedWait, RowKey, Sample)> {
         let begin = &wait.begin;
         let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
-        let named = NamedWait { wait: *wait, name, caller: caller(wait.stack, wait.flags, stacks) };
+        let mut named =
+            NamedWait { wait: *wait, name, caller: caller(wait.stack, wait.flags, stacks) };
         let left_out = if name.tgid == Some(self.own) {
             &mut kept.own
         } else if !self.wants(begin, &name) || !self.filters.pass(&named, stacks) {
@@ -126,6 +131,7 @@ impl Keep {
         } else if wait.wait_ns() < self.min_wait_ns {
             &mut kept.short
         } else {
+            named.wait.stack = self.cut(wait, stacks);
             let sample = count(&named, kept);
             return Some((named, self.row_key(&named, cache), sample));
         };
@@ -149,6 +155,11 @@ impl Keep {
     /// Whether an event of this task is streamed.
     pub(super) fn shows(&self, head: &Head, name: &TaskName) -> bool {
         name.tgid != Some(self.own) && self.wants(head, name)
+    }
+
+    fn cut(&self, wait: &Wait, stacks: &StackTable) -> Option<StackId> {
+        let (Some(stack), Some(most)) = (wait.stack, self.max_stack) else { return wait.stack };
+        Some(stacks.cut(stack, waiter(wait.flags), most.get()))
     }
 
     fn wants(&self, head: &Head, name: &TaskName) -> bool {
@@ -195,8 +206,11 @@ pub(super) fn known_comm(name: &TaskName) -> Option<Comm> {
 }
 
 fn caller(stack: Option<StackId>, flags: LockFlags, stacks: &StackTable) -> Option<u64> {
-    let waiter = if flags.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping };
-    stack.and_then(|stack| stacks.caller(stack, waiter))
+    stack.and_then(|stack| stacks.caller(stack, waiter(flags)))
+}
+
+fn waiter(flags: LockFlags) -> Waiter {
+    if flags.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping }
 }
 
 fn count(named: &NamedWait, kept: &mut Kept) -> Sample {

@@ -67,6 +67,17 @@ impl StackTable {
         self.with(id, |stack| Arc::clone(&stack.frames))
     }
 
+    /// The part of a stack that begins at its caller, at most `max_frames` long; the stack itself
+    /// where the part finds no room. Its caller is the whole stack's.
+    pub fn cut(&self, id: StackId, waiter: Waiter, max_frames: usize) -> StackId {
+        let (Some(frames), Some(caller)) = (self.frames(id), self.caller(id, waiter)) else {
+            return id;
+        };
+        let start = frames.iter().position(|frame| *frame == caller).unwrap_or(0);
+        let part: Vec<u64> = frames.iter().skip(start).take(max_frames).copied().collect();
+        self.intern(&part).unwrap_or(id)
+    }
+
     /// The code address that wanted the lock.
     pub fn caller(&self, id: StackId, waiter: Waiter) -> Option<u64> {
         self.with(id, |stack| match waiter {
@@ -175,6 +186,23 @@ mod tests {
         assert_eq!(table.truncated(), 1);
         assert_eq!(table.intern(&[5; 127]), Some(id));
         assert_eq!(table.truncated(), 1);
+    }
+
+    #[test]
+    fn a_part_begins_at_the_caller_and_has_the_frames_asked_for() {
+        let table = table(4);
+        let stack = [0x2010, 0x1010, 0x1020, 0x1030];
+        let whole = table.intern(&stack).unwrap();
+        let cut = |waiter, max_frames| {
+            let part = table.cut(whole, waiter, max_frames);
+            (table.frames(part).unwrap().to_vec(), table.caller(part, waiter))
+        };
+        assert_eq!(cut(Waiter::Sleeping, 2), (vec![0x1010, 0x1020], Some(0x1010)));
+        assert_eq!(cut(Waiter::Sleeping, 9), (stack[1..].to_vec(), Some(0x1010)));
+        assert_eq!(cut(Waiter::Spinning, 1), (vec![0x2010], Some(0x2010)));
+        // The table is full.
+        assert_eq!(cut(Waiter::Spinning, 2), (stack.to_vec(), Some(0x2010)));
+        assert_eq!((table.len(), table.refused()), (4, 1));
     }
 
     #[test]

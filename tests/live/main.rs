@@ -13,6 +13,8 @@ mod columns;
 mod endings;
 mod formats;
 mod names;
+mod perf_checks;
+mod perf_options;
 mod places;
 mod support;
 mod targets;

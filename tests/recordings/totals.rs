@@ -108,6 +108,7 @@ impl Recorded {
                 filters: Filters::new(Arc::clone(&symbols)),
                 own: Tid(u32::MAX),
                 by: vec![By::Lock],
+                max_stack: None,
             },
             rows,
             raw,

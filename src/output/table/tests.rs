@@ -367,3 +367,15 @@ fn a_cut_text_fills_its_room_and_no_more() {
         assert_eq!(cut(text, room), expected, "{text} in {room}");
     }
 }
+
+#[test]
+fn rows_alone_stand_alone_unless_something_was_lost() {
+    let rows = [(RowKey::of([Part::Caller(Some(0x4032), LockKind::Spinlock)]), one())];
+    let row =
+        "         1    764.16 us    764.16 us    764.16 us     spinlock   poll_freewait+0x32\n";
+    let bare = |quality: &Quality| table(By::Caller, &DEFAULT_FIELDS, &rows, quality, Detail::Rows);
+    assert_eq!(bare(&clean()), row);
+    let lossy = bare(&Quality { uncertain: 1, ..clean() });
+    assert!(lossy.starts_with(" contended ") && lossy.contains(row), "{lossy}");
+    assert!(lossy.contains(" 9,812 waits in "), "{lossy}");
+}
