@@ -160,6 +160,7 @@ fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
         },
         stacks: !args.no_stack,
         flags: Vec::new(),
+        mmap_lock: args.learn_mmap_lock,
         further: further.collect::<Result<_, _>>()?,
     })
 }

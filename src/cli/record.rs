@@ -18,7 +18,7 @@ use crate::pipeline::{
     self, Asked, Engine, Filters, Format, Keep, Live, NESTED, Queue, Session, Setup, Signals,
     Stream, Targets, Watched, Workload, enter,
 };
-use crate::symbols::{CallerFinder, Kallsyms, StackTable};
+use crate::symbols::{Availability, CallerFinder, Kallsyms, StackTable};
 
 use super::args::RecordArgs;
 use super::config::{RecordConfig, Whose};
@@ -150,10 +150,21 @@ fn kernel_symbols(config: &RecordConfig, notes: &mut Notes) -> anyhow::Result<Ka
     if let Some(path) = &config.kallsyms {
         return Ok(Kallsyms::read(path)?);
     }
-    Ok(Kallsyms::read(Path::new("/proc/kallsyms")).unwrap_or_else(|error| {
-        notes.say(format!("{error}: addresses are shown instead"));
-        Kallsyms::parse(b"")
-    }))
+    let symbols = match Kallsyms::read(Path::new("/proc/kallsyms")) {
+        Ok(symbols) => symbols,
+        Err(error) => {
+            notes.say(format!("{error}: addresses are shown instead"));
+            return Ok(Kallsyms::parse(b""));
+        }
+    };
+    let availability = symbols.availability();
+    // That locks lack symbols is common, and rules name most of them.
+    let is_told = availability != Availability::TextOnly || config.verbose;
+    if let Some(note) = availability.note().filter(|_| is_told) {
+        let hint = availability.hint().map(|hint| format!("; hint: {hint}")).unwrap_or_default();
+        notes.say(format!("{note}{hint}"));
+    }
+    Ok(symbols)
 }
 
 /// Opened before anything is traced: a report without a place to go would be lost.

@@ -91,7 +91,7 @@ impl Sleepers {
             }
             Body::GapEnd(_) => self.gaps_open = self.gaps_open.saturating_sub(1),
             Body::Task(task) => self.task(task),
-            Body::Other => {}
+            Body::MmapLock { .. } | Body::Other => {}
         }
         None
     }

@@ -79,7 +79,7 @@ impl Spinners {
                 forward.push(*event);
             }
             Body::Task(_) => forward.push(*event),
-            Body::Other => {}
+            Body::MmapLock { .. } | Body::Other => {}
         }
     }
 

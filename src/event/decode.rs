@@ -16,8 +16,8 @@ use crate::tracefs::Field;
 
 /// Knows the events of one kernel, or one saved trace, by their ids.
 ///
-/// `contention_begin` and `contention_end`, the births, renames and ends of tasks, and kernel
-/// stacks are understood; of any other event the format is at hand.
+/// `contention_begin` and `contention_end`, the births, renames and ends of tasks, kernel stacks
+/// and the taking of an `mmap_lock` are understood; of any other event the format is at hand.
 #[derive(Debug)]
 pub struct Decoder {
     abi: Abi,
@@ -74,6 +74,11 @@ pub enum Decoded<'a> {
     Task(TaskEvent),
     /// `ftrace:kernel_stack`.
     Stack(Frames<'a>),
+    /// `mmap_lock:mmap_lock_acquire_returned`.
+    MmapLock {
+        /// The address of the `mm_struct`.
+        mm: u64,
+    },
     /// An event whose format is known, and nothing more of it.
     Other,
     /// No format has this id: its event came or was enabled after the formats were read.

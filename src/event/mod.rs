@@ -151,6 +151,11 @@ pub enum Body {
     GapBegin,
     /// The gap closes with this CPU's next event.
     GapEnd(Gap),
+    /// `mmap_lock:mmap_lock_acquire_returned`: tried to take an address space's `mmap_lock`.
+    MmapLock {
+        /// The address of the `mm_struct`.
+        mm: u64,
+    },
     /// An event that is only shown, never understood.
     Other,
 }

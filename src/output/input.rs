@@ -2,7 +2,8 @@
 
 use crate::event::{Comm, Context, Cpu, LockFlags, Tid};
 use crate::report::{By, Column, Quality, Row, RowStats};
-use crate::symbols::{Kallsyms, StackTable};
+use crate::symbols::{Kallsyms, LockName, StackTable};
+use std::collections::HashMap;
 use std::time::SystemTime;
 
 /// What a stream says about its run before anything else.
@@ -54,6 +55,8 @@ pub struct StreamWait<'a> {
     pub comm_confirmed: bool,
     /// The lock's address.
     pub lock: u64,
+    /// What it is known as, beside a symbol at its address.
+    pub lock_name: Option<LockName>,
     /// The flags of its first begin.
     pub flags: LockFlags,
     /// Where it waited.
@@ -157,6 +160,8 @@ pub struct Summary<'a> {
     pub quality: &'a Quality,
     /// How long was traced, in ns.
     pub duration_ns: u64,
+    /// What the locks of rows by lock are known as, by address.
+    pub lock_names: &'a HashMap<u64, LockName>,
     /// Names for addresses.
     pub symbols: &'a Kallsyms,
     /// The stacks that the rows' witnesses name.

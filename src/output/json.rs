@@ -9,6 +9,7 @@ mod tests;
 pub use self::report::report;
 use self::summary::{JsonIdentity, JsonOpen, JsonRow, Totals};
 use super::escape::json_name;
+use super::lock::KnownLock;
 use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamWait, Summary};
 use crate::event::Comm;
 use crate::report::Quality;
@@ -44,6 +45,8 @@ enum Record<'a, F: Serialize> {
         comm_confirmed: bool,
         cpu: u16,
         lock: Address,
+        lock_name: Option<Cow<'a, str>>,
+        lock_name_by: Option<&'static str>,
         kind: &'static str,
         flags: String,
         context: &'static str,
@@ -100,6 +103,7 @@ pub fn header(run: &RunInfo<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// One finished wait.
 pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> io::Result<()> {
+    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
     line(
         &Plain::Wait {
             ts: wait.begin_ns,
@@ -111,6 +115,8 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
             comm_confirmed: wait.comm_confirmed,
             cpu: wait.cpu.0,
             lock: Address(wait.lock),
+            lock_name: known.as_ref().map(|known| known.name.as_ref().into()),
+            lock_name_by: known.as_ref().map(|known| known.by),
             kind: wait.flags.kind().name(),
             flags: wait.flags.to_string(),
             context: wait.context.name(),

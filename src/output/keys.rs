@@ -1,6 +1,7 @@
 //! What a row stands for, as columns: declared once for the table and the machine formats.
 
 use super::Summary;
+use super::lock::KnownLock;
 use super::text::{caller_text, comm_text};
 use crate::event::{Comm, LockKind, StackId, Tid};
 use crate::report::{By, Part, RowKey};
@@ -48,7 +49,12 @@ const CALLER: KeyColumn = text("caller", "caller");
 
 /// The columns of one key.
 fn columns_of(by: By) -> &'static [KeyColumn] {
-    const LOCK: [KeyColumn; 3] = [number("lock", "address", 16), text("symbol", "symbol"), TYPE];
+    const LOCK: [KeyColumn; 4] = [
+        number("lock", "address", 16),
+        text("lock_name", "symbol"),
+        text("lock_name_by", ""),
+        TYPE,
+    ];
     const TASK: [KeyColumn; 2] = [number("tid", "pid", 10), text("comm", "comm")];
     const PROCESS: [KeyColumn; 2] = [number("pid", "pid", 10), text("process", "process")];
     match by {
@@ -105,9 +111,12 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
             function(stack.and_then(|stack| summary.stacks.caller(stack, waiter)), symbols)
         }
         (Part::Lock(lock, _), "lock") => KeyValue::Address(lock),
-        (Part::Lock(lock, _), "symbol") => match symbols.resolve_data(lock) {
-            Some(symbol) if symbol.offset == 0 => owned(symbol.name),
-            Some(symbol) => KeyValue::Text(symbol.to_string()),
+        (Part::Lock(lock, _), "lock_name") => match known_lock(lock, summary) {
+            Some(known) => KeyValue::Text(known.name.into_owned()),
+            None => KeyValue::Unknown,
+        },
+        (Part::Lock(lock, _), "lock_name_by") => match known_lock(lock, summary) {
+            Some(known) => owned(known.by),
             None => KeyValue::Unknown,
         },
         (Part::Task { tid, .. }, "tid") => KeyValue::Number(tid.0.into()),
@@ -122,6 +131,11 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
         (Part::Context(context), "context") => owned(context.name()),
         _ => return None,
     })
+}
+
+/// What is known of a lock.
+pub(super) fn known_lock<'a>(lock: u64, summary: &Summary<'a>) -> Option<KnownLock<'a>> {
+    KnownLock::find(lock, summary.lock_names.get(&lock).copied(), summary.symbols)
 }
 
 fn function(caller: Option<u64>, symbols: &Kallsyms) -> KeyValue {

@@ -15,6 +15,7 @@ mod errno;
 mod hist;
 mod input;
 mod keys;
+mod lock;
 mod machine;
 #[cfg(test)]
 mod samples;

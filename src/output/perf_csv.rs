@@ -7,7 +7,7 @@
 use super::escape::cell;
 use super::keys::{KeyColumn, KeyValue, OVERFLOW, columns, stack_of, values};
 use super::machine::figures;
-use super::table::Detail;
+use super::table::{Detail, rule_of};
 use super::text::caller_text;
 use super::{Summary, footer};
 use crate::report::{By, Row, RowKey};
@@ -39,7 +39,9 @@ pub fn write(
     detail: Detail,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let keys = columns(summary.by);
+    // Without a heading it is for other programs than perf's.
+    let keys: Vec<KeyColumn> =
+        columns(summary.by).into_iter().filter(|column| !column.title.is_empty()).collect();
     let bare = detail.is_bare(summary.quality);
     let by_code = summary.by.iter().any(|by| matches!(by, By::Caller | By::Stack));
     let with_stacks = detail == Detail::Everything && by_code;
@@ -65,6 +67,7 @@ pub fn write(
 /// so where it knows no text.
 fn identity(row: &Row, keys: &[KeyColumn], summary: &Summary<'_>, separator: &str) -> Vec<String> {
     let values = values(&row.key, keys, summary);
+    let derived = rule_of(&row.key, summary).is_some();
     let is_text = |column: &KeyColumn| !matches!(column.id, "tid" | "pid" | "cpu" | "lock");
     let mut cells: Vec<String> = keys
         .iter()
@@ -72,9 +75,12 @@ fn identity(row: &Row, keys: &[KeyColumn], summary: &Summary<'_>, separator: &st
         .map(|(column, value)| match value {
             KeyValue::Number(number) => number.to_string(),
             KeyValue::Address(address) => format!("{address:x}"),
+            KeyValue::Text(text) if column.id == "lock_name" && derived => {
+                cell(format!("~{text}").as_bytes(), separator).into_owned()
+            }
             KeyValue::Text(text) => cell(text.as_bytes(), separator).into_owned(),
             KeyValue::Name(comm) => cell(comm.as_bytes(), separator).into_owned(),
-            KeyValue::Unknown if column.id == "symbol" => String::new(),
+            KeyValue::Unknown if column.id == "lock_name" => String::new(),
             KeyValue::Unknown if column.id == "lock" => "0".to_owned(),
             KeyValue::Unknown if is_text(column) => "Unknown".to_owned(),
             KeyValue::Unknown => "-1".to_owned(),

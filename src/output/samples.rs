@@ -3,7 +3,8 @@
 use super::StreamWait;
 use crate::event::{Comm, Context, Cpu, LockFlags, StackId, Tid};
 use crate::report::Witness;
-use crate::symbols::{CallerFinder, Kallsyms, StackTable};
+use crate::symbols::{CallerFinder, DerivedName, Kallsyms, LockName, StackTable};
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
@@ -13,10 +14,21 @@ pub(super) const SYMBOLS: &[u8] = b"\
 3000 t try_to_wake_up\n\
 4000 t poll_freewait\n\
 5000 t nfs_lookup\t[nfs]\n\
-9000 D tasklist_lock\n";
+9000 D tasklist_lock\n\
+9100 d state\t[nfs]\n";
 
 pub(super) const PIPE_WRITE: u64 = 0x1043;
 pub(super) const LOCK: u64 = 0xffff_8881_3344_5566;
+pub(super) const MMAP_LOCK: u64 = 0xffff_8881_0000_a000;
+pub(super) const UNKNOWN_LOCK: u64 = 0xffff_8881_0000_b000;
+
+pub(super) const PIPE_MUTEX: LockName =
+    LockName::Derived(DerivedName { name: "pipe_mutex", function: "anon_pipe_*" });
+
+/// A lock that a rule names, one that was learned, and one that has a symbol of its own.
+pub(super) fn lock_names() -> HashMap<u64, LockName> {
+    HashMap::from([(LOCK, PIPE_MUTEX), (MMAP_LOCK, LockName::MmapLock), (0x9000, PIPE_MUTEX)])
+}
 
 pub(super) fn symbols() -> Kallsyms {
     Kallsyms::parse(SYMBOLS)
@@ -53,6 +65,7 @@ pub(super) fn pipe_wait(comm: &Comm) -> StreamWait<'_> {
         comm: Some(comm),
         comm_confirmed: true,
         lock: LOCK,
+        lock_name: Some(PIPE_MUTEX),
         flags: LockFlags(33),
         context: Context::Task,
         ret: 0,

@@ -1,6 +1,6 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
-use super::keys::{KeyColumn, OVERFLOW, columns, shown, stack_of, values};
+use super::keys::{KeyColumn, OVERFLOW, columns, known_lock, shown, stack_of, values};
 use super::text::{Seconds, caller_text, task_text};
 use super::{Summary, footer, hist};
 use crate::event::{LockKind, StackId};
@@ -60,7 +60,7 @@ pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Resu
     let detail = view.detail;
     let bare = detail.is_bare(summary.quality);
     if !summary.rows.is_empty() {
-        let cells = Cells::new(summary, view.width);
+        let cells = Cells::new(summary, view);
         if !bare {
             header(summary, &cells, view.heading, out)?;
         }
@@ -134,6 +134,7 @@ fn stack(id: Option<StackId>, summary: &Summary<'_>, out: &mut dyn Write) -> io:
 
 /// What rows stand for, behind their figures.
 struct Cells {
+    detail: Detail,
     columns: Vec<KeyColumn>,
     /// Text before the last column is padded to the widest of its column.
     widths: Vec<usize>,
@@ -142,17 +143,21 @@ struct Cells {
 }
 
 impl Cells {
-    fn new(summary: &Summary<'_>, line_width: Option<usize>) -> Cells {
+    fn new(summary: &Summary<'_>, view: View) -> Cells {
         let columns = columns(summary.by);
-        let columns: Vec<KeyColumn> = match summary.by {
-            // As in perf the type stands behind the symbol, in brackets.
-            [By::Lock] => columns.into_iter().filter(|column| column.id != "type").collect(),
-            _ => columns,
+        // As in perf the type stands behind the symbol, in brackets, where rows are locks alone;
+        // how a name is known shows in its mark.
+        let is_apart = |column: &KeyColumn| match column.id {
+            "lock_name_by" => false,
+            "type" => summary.by != [By::Lock],
+            _ => true,
         };
+        let columns: Vec<KeyColumn> = columns.into_iter().filter(is_apart).collect();
         // Behind each figure stands a blank, and one more behind all.
         let figures: usize = summary.columns.iter().map(|column| column.width + 1).sum();
-        let room = line_width.map(|width| width.saturating_sub(figures + 1));
-        let mut cells = Cells { widths: vec![0; columns.len()], columns, room };
+        let room = view.width.map(|width| width.saturating_sub(figures + 1));
+        let mut cells =
+            Cells { detail: view.detail, widths: vec![0; columns.len()], columns, room };
         let titles = cells.columns.iter().map(|column| column.title.to_owned()).collect();
         let rows = summary.rows.iter().map(|row| cells.texts(row, summary));
         let all: Vec<Vec<String>> = rows.chain([titles]).collect();
@@ -170,6 +175,11 @@ impl Cells {
         };
         let values = values(&row.key, &self.columns, summary);
         let mut texts: Vec<String> = values.iter().map(|value| shown(value, tid)).collect();
+        let rule = rule_of(&row.key, summary);
+        let name = self.columns.iter().position(|column| column.id == "lock_name");
+        if let (Some(_), Some(name)) = (rule, name.and_then(|place| texts.get_mut(place))) {
+            name.insert(0, '~');
+        }
         if summary.by == [By::Lock]
             && let (Some(symbol), Some(kind)) = (texts.last_mut(), kind_of(&row.key))
         {
@@ -177,6 +187,10 @@ impl Cells {
                 "-" => format!("({kind})"),
                 name => format!("{name} ({kind})"),
             };
+            if let (Detail::Everything, Some(rule)) = (self.detail, rule) {
+                symbol.push_str(", rule: ");
+                symbol.push_str(rule);
+            }
         }
         if matches!(row.key, RowKey::Overflow(_)) {
             match texts.last_mut() {
@@ -212,6 +226,16 @@ impl Cells {
         }
         line
     }
+}
+
+/// The function that a rule has named a row's lock by.
+pub(super) fn rule_of(key: &RowKey, summary: &Summary<'_>) -> Option<&'static str> {
+    let RowKey::Of(parts) = key else { return None };
+    let lock = parts.iter().flatten().find_map(|part| match part {
+        Part::Lock(lock, _) => Some(*lock),
+        _ => None,
+    });
+    known_lock(lock?, summary)?.rule
 }
 
 /// A text, or its beginning and an ellipsis, in that many characters of a terminal.

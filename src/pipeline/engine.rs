@@ -9,13 +9,15 @@ use crate::cmdline_cache::proc::SeededTask;
 use crate::contention::{Begins, OpenWait, Sleepers, Wait};
 use crate::event::decode::{Decoded, Decoder};
 use crate::event::{Body, Cpu, Event, Stamp};
-use crate::report::{RowKey, Witness};
+use crate::report::{By, RowKey, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::SubbufLayout;
 
 use super::keep::{Keep, Kept, NamedWait};
 use super::lane::{Decoding, Lane};
+use super::lock_names::LockNames;
 use super::merge::merge;
+use super::mmap_locks::MmapLocks;
 use super::raw::{RawEvent, RawHead, RawStore};
 use super::results::{Results, Sink};
 use super::workers::on_each;
@@ -57,6 +59,9 @@ pub struct Engine {
     kept: Kept,
     cache: CmdlineCache,
     keep: Keep,
+    mmap_locks: MmapLocks,
+    /// Where rows are by lock.
+    lock_names: Option<LockNames>,
     aggregate: Aggregate<RowKey, Witness>,
     processed_ns: u64,
     raw: bool,
@@ -76,6 +81,7 @@ impl Engine {
     pub fn new(setup: Setup, cpus: impl IntoIterator<Item = Cpu>) -> Engine {
         let raw = setup.raw;
         let store = || raw.then(RawStore::default);
+        let by_lock = setup.keep.by.contains(&By::Lock);
         Engine {
             decoding: Decoding {
                 layout: setup.layout,
@@ -91,6 +97,8 @@ impl Engine {
             kept: Kept::default(),
             cache: setup.cache,
             keep: setup.keep,
+            mmap_locks: MmapLocks::default(),
+            lock_names: by_lock.then(|| LockNames::new(setup.rows)),
             aggregate: Aggregate::new(setup.rows),
             processed_ns: 0,
             raw,
@@ -156,12 +164,15 @@ impl Engine {
         }
         open.sort_by_key(|wait| wait.begin.stamp);
         let stacks = self.decoding.stacks;
+        let rows = self.aggregate.snapshot();
+        let names = self.lock_names.map(|names| names.finish(&rows.rows, &self.mmap_locks));
         let named = |wait: OpenWait| self.keep.open(&wait, &self.cache, &stacks);
         Results {
             counts,
             kept,
             open: open.into_iter().filter_map(named).collect(),
-            rows: self.aggregate.snapshot(),
+            rows,
+            lock_names: names.unwrap_or_default(),
             read,
             stacks,
             names: self.cache.counters(),
@@ -204,9 +215,13 @@ impl Engine {
         let mut work: Vec<_> = self.lanes.iter_mut().zip(counts.iter().copied()).collect();
         on_each(&mut work, events, |(lane, count)| {
             for event in lane.events.iter().take(*count) {
+                lane.mmap_locks.take(event);
                 lane.spinners.take(event, &mut lane.waits, &mut lane.forward);
             }
         });
+        for lane in &mut self.lanes {
+            self.mmap_locks.learn(&mut lane.mmap_locks);
+        }
     }
 
     /// What concerns tasks, in the order of time over all CPUs: names, targets, sleeping waits.
@@ -231,10 +246,11 @@ impl Engine {
     fn name_and_sum(&mut self, events: usize) {
         let (cache, keep, aggregate) = (&self.cache, &self.keep, &self.aggregate);
         let (stacks, sleepers, slept) = (&self.decoding.stacks, &self.sleepers, &self.waits);
+        let mmap_locks = &self.mmap_locks;
         on_each(&mut self.lanes, events, |lane| {
             for wait in &mut lane.waits {
                 wait.internal |= sleepers.encloses(slept, wait.lock, &wait.begin);
-                let kept = keep.take(wait, cache, stacks, &mut lane.kept);
+                let kept = keep.take(wait, cache, stacks, mmap_locks, &mut lane.kept);
                 let Some((named, key, sample)) = kept else { continue };
                 lane.delta.add(key, sample, named.witness(), aggregate);
                 lane.named.push(named);
@@ -242,12 +258,16 @@ impl Engine {
             lane.delta.flush(aggregate);
         });
         for wait in &self.waits {
-            let kept = keep.take(wait, cache, stacks, &mut self.kept);
+            let kept = keep.take(wait, cache, stacks, mmap_locks, &mut self.kept);
             let Some((named, key, sample)) = kept else { continue };
             self.delta.add(key, sample, named.witness(), aggregate);
             self.named.push(named);
         }
         self.delta.flush(aggregate);
+        if let Some(names) = &mut self.lock_names {
+            let of_lanes = self.lanes.iter().flat_map(|lane| &lane.named);
+            of_lanes.chain(&self.named).for_each(|named| names.count(named));
+        }
     }
 
     fn stream_waits(&self, sink: &mut dyn Sink) {

@@ -146,7 +146,7 @@ mod tests {
             uncertain: false,
             internal: false,
         };
-        NamedWait { wait, name, caller: stack.map(|_| 0x1043) }
+        NamedWait { wait, name, caller: stack.map(|_| 0x1043), lock_name: None }
     }
 
     #[test]

@@ -8,9 +8,10 @@ use crate::cmdline_cache::{Certainty, CmdlineCache, TaskName};
 use crate::contention::{OpenWait, Outcome, Wait};
 use crate::event::{Comm, Context, Cpu, Head, LockFlags, StackId, Tid};
 use crate::report::{By, Part, RowKey, RowStats, Witness};
-use crate::symbols::{StackTable, Waiter};
+use crate::symbols::{LockName, StackTable, Waiter};
 
 use super::filters::Filters;
+use super::mmap_locks::MmapLocks;
 use super::targets::Targets;
 
 /// Which waits reach the rows and the stream. What is left out still counts in the pairing.
@@ -42,6 +43,8 @@ pub struct NamedWait {
     pub name: TaskName,
     /// The address of the call that wanted the lock, where a stack was recorded.
     pub caller: Option<u64>,
+    /// What the lock is known as, beside its address and a symbol there.
+    pub lock_name: Option<LockName>,
 }
 
 /// A wait that is still open, under its name.
@@ -118,12 +121,13 @@ impl Keep {
         wait: &Wait,
         cache: &CmdlineCache,
         stacks: &StackTable,
+        mmap_locks: &MmapLocks,
         kept: &mut Kept,
     ) -> Option<(NamedWait, RowKey, Sample)> {
         let begin = &wait.begin;
         let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
-        let mut named =
-            NamedWait { wait: *wait, name, caller: caller(wait.stack, wait.flags, stacks) };
+        let caller = caller(wait.stack, wait.flags, stacks);
+        let mut named = NamedWait { wait: *wait, name, caller, lock_name: None };
         let left_out = if name.tgid == Some(self.own) {
             &mut kept.own
         } else if !self.wants(begin, &name) || !self.filters.pass(&named, stacks) {
@@ -131,6 +135,7 @@ impl Keep {
         } else if wait.wait_ns() < self.min_wait_ns {
             &mut kept.short
         } else {
+            named.lock_name = lock_name(wait, stacks, mmap_locks);
             named.wait.stack = self.cut(wait, stacks);
             let sample = count(&named, kept);
             return Some((named, self.row_key(&named, cache), sample));
@@ -173,7 +178,7 @@ impl Keep {
 }
 
 fn part(by: By, named: &NamedWait, cache: &CmdlineCache) -> Part {
-    let NamedWait { wait, name, caller } = named;
+    let NamedWait { wait, name, caller, .. } = named;
     let begin = &wait.begin;
     let kind = wait.flags.kind();
     let tid = begin.tid;
@@ -211,6 +216,12 @@ fn caller(stack: Option<StackId>, flags: LockFlags, stacks: &StackTable) -> Opti
 
 fn waiter(flags: LockFlags) -> Waiter {
     if flags.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping }
+}
+
+fn lock_name(wait: &Wait, stacks: &StackTable, mmap_locks: &MmapLocks) -> Option<LockName> {
+    let kind = wait.flags.kind();
+    let derived = || stacks.lock_name(wait.stack?, kind).map(LockName::Derived);
+    mmap_locks.name(wait.lock, kind).or_else(derived)
 }
 
 fn count(named: &NamedWait, kept: &mut Kept) -> Sample {

@@ -11,6 +11,7 @@ use crate::symbols::StackTable;
 use crate::tracefs::{Abi, PageFault, Record, Resume, Step, SubbufLayout, walk};
 
 use super::keep::{Kept, NamedWait};
+use super::mmap_locks::Taken;
 use super::raw::RawStore;
 
 /// What decoding needs to know; the same for every CPU.
@@ -31,6 +32,7 @@ pub(super) struct Lane {
     /// The events' bytes, where every event is streamed.
     pub(super) raw: Option<RawStore>,
     pub(super) spinners: Spinners,
+    pub(super) mmap_locks: Taken,
     /// What the current window's events were paired to, and what went to the sleepers.
     pub(super) waits: Vec<Wait>,
     pub(super) forward: Vec<Event>,
@@ -78,6 +80,7 @@ impl Lane {
             events: Vec::new(),
             raw,
             spinners: Spinners::default(),
+            mmap_locks: Taken::default(),
             waits: Vec::new(),
             forward: Vec::new(),
             named: Vec::new(),
@@ -177,6 +180,7 @@ impl Lane {
             Ok(Decoded::LockBegin { lock, flags }) => Body::LockBegin { lock, flags },
             Ok(Decoded::LockEnd { lock, ret }) => Body::LockEnd { lock, ret },
             Ok(Decoded::Task(task)) => Body::Task(task),
+            Ok(Decoded::MmapLock { mm }) => Body::MmapLock { mm },
             Ok(Decoded::Stack(frames)) => {
                 self.frames.clear();
                 self.frames.extend(frames);

@@ -1,11 +1,13 @@
 //! What comes out of the stages: window by window, and at the end.
 
+use std::collections::HashMap;
+
 use crate::aggregate::Snapshot;
 use crate::cmdline_cache::CacheCounters;
 use crate::contention::Counts;
 use crate::event::{Cpu, Gap};
 use crate::report::{RowKey, Witness};
-use crate::symbols::StackTable;
+use crate::symbols::{LockName, StackTable};
 
 use super::keep::{Kept, NamedWait, OpenNamed};
 use super::lane::ReadCounts;
@@ -47,6 +49,8 @@ pub struct Results {
     pub open: Vec<OpenNamed>,
     /// The rows.
     pub rows: Snapshot<RowKey, Witness>,
+    /// Where rows are by lock: what the locks are known as, by address.
+    pub lock_names: HashMap<u64, LockName>,
     /// What each CPU's sub-buffers held.
     pub read: Vec<(Cpu, ReadCounts)>,
     /// The kernel stacks of the waits.

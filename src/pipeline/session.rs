@@ -30,6 +30,12 @@ pub const LOCK_EVENTS: [(&str, &str); 2] =
 /// The record of a kernel stack. It is not enabled: a trigger makes it.
 const STACK_EVENT: (&str, &str) = ("ftrace", "kernel_stack");
 
+/// Which address space's lock was taken. It is recorded only in the moment behind a wait's end,
+/// since any page fault or mapping may raise it: the lock's release ends that moment.
+const MMAP_LOCK_EVENT: (&str, &str) = ("mmap_lock", "mmap_lock_acquire_returned");
+const MMAP_LOCK_FROM: (&str, &str) = ("lock", "contention_end");
+const MMAP_LOCK_UNTIL: (&str, &str) = ("mmap_lock", "mmap_lock_released");
+
 /// What to trace, and how.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -42,6 +48,8 @@ pub struct Plan {
     /// Begins with these flags only; with any if empty. An end whose begin is left out is recorded
     /// all the same, since it carries no flags.
     pub flags: Vec<LockFlags>,
+    /// Whether to learn from the kernel which locks are an address space's `mmap_lock`.
+    pub mmap_lock: bool,
     /// Further events, by system and name.
     pub further: Vec<(String, String)>,
 }
@@ -138,6 +146,9 @@ impl Live {
         if plan.stacks {
             instance.record_stacks("lock", "contention_begin", condition.as_deref())?;
         }
+        if plan.mmap_lock {
+            instance.record_between(MMAP_LOCK_EVENT, MMAP_LOCK_FROM, MMAP_LOCK_UNTIL)?;
+        }
         for (system, event) in &plan.further {
             instance.enable(system, event)?;
         }
@@ -151,7 +162,8 @@ impl Live {
 fn formats(instance: &Instance, plan: &Plan) -> Result<Vec<EventFormat>, Error> {
     let fixed = LOCK_EVENTS.into_iter().chain(TASK_EVENTS).chain([STACK_EVENT]);
     let further = plan.further.iter().map(|(system, event)| (system.as_str(), event.as_str()));
-    let parsed = fixed.chain(further).map(|(system, event)| {
+    let mmap_lock = plan.mmap_lock.then_some(MMAP_LOCK_EVENT);
+    let parsed = fixed.chain(mmap_lock).chain(further).map(|(system, event)| {
         let text = instance.event_format(system, event)?;
         EventFormat::parse(&text)
             .map_err(|source| Error::Format { event: format!("{system}:{event}"), source })

@@ -132,6 +132,7 @@ fn stream_wait<'a>(named: &NamedWait, comm: Option<&'a Comm>) -> StreamWait<'a> 
         comm,
         comm_confirmed: named.name.certainty == Certainty::Known,
         lock: wait.lock,
+        lock_name: named.lock_name,
         flags: wait.flags,
         context: wait.begin.context,
         ret: wait.ret,

@@ -1,6 +1,8 @@
 //! The caller of a kernel stack: the first function that is not the lock's own.
 
 use super::kallsyms::{Kallsyms, section};
+use super::lock_name::{self, DerivedName, FRAMES_BEYOND_CALLER};
+use crate::event::LockKind;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,7 +27,7 @@ const TRACER_FRAMES: [&str; 14] = [
 
 /// Functions that only take or release a lock for whoever called them and that stand outside
 /// the lock sections on some kernel. Add to it what shows up as a caller and is none.
-const LOCK_WRAPPERS: [&str; 61] = [
+const LOCK_WRAPPERS: [&str; 64] = [
     // Spinning locks.
     "native_queued_spin_lock_slowpath",
     "__pv_queued_spin_lock_slowpath",
@@ -34,6 +36,9 @@ const LOCK_WRAPPERS: [&str; 61] = [
     "queued_write_lock_slowpath",
     "resilient_queued_spin_lock_slowpath",
     "resilient_tas_spin_lock",
+    "queued_spin_lock",
+    "queued_read_lock",
+    "queued_write_lock",
     "virt_spin_lock",
     "arch_spin_lock_wait*",
     "arch_read_lock_wait",
@@ -110,6 +115,15 @@ pub struct CallerFinder {
     sched_text: Range<u64>,
 }
 
+impl Waiter {
+    fn of(kind: LockKind) -> Waiter {
+        match kind {
+            LockKind::Spinlock | LockKind::RwlockRead | LockKind::RwlockWrite => Waiter::Spinning,
+            _ => Waiter::Sleeping,
+        }
+    }
+}
+
 impl CallerFinder {
     /// With the running kernel's symbols. Without addresses in them the top frame that is not
     /// known to be the tracer's is the caller.
@@ -127,8 +141,23 @@ impl CallerFinder {
     /// Frames are told by section and name, never by count: their number differs by
     /// architecture, kernel and inlining.
     pub fn caller(&self, frames: &[u64], waiter: Waiter) -> Option<u64> {
-        let mut traced = self.without_tracer(frames).iter().copied();
-        traced.find(|&frame| !self.is_lock_code(frame, waiter)).or(frames.last().copied())
+        frames.get(self.callers_place(frames, waiter)?).copied()
+    }
+
+    /// The name of the lock of this kind that the stack waits for, where a rule knows it.
+    pub(super) fn lock_name(&self, frames: &[u64], kind: LockKind) -> Option<DerivedName> {
+        let caller = self.callers_place(frames, Waiter::of(kind))?;
+        let near = frames.iter().take(caller + 1 + FRAMES_BEYOND_CALLER);
+        let functions: Vec<&str> =
+            near.map(|&frame| self.function(frame).unwrap_or_default()).collect();
+        lock_name::derive(kind, &functions, caller)
+    }
+
+    fn callers_place(&self, frames: &[u64], waiter: Waiter) -> Option<usize> {
+        let traced = self.without_tracer(frames);
+        let top = frames.len() - traced.len();
+        let behind = traced.iter().position(|&frame| !self.is_lock_code(frame, waiter));
+        behind.map(|place| top + place).or(frames.len().checked_sub(1))
     }
 
     /// The frames below the tracer's own.
@@ -145,13 +174,14 @@ impl CallerFinder {
     }
 
     fn is_named(&self, frame: u64, patterns: &[&str]) -> bool {
-        let Some(symbol) = self.symbols.resolve(frame) else { return false };
-        // The compiler marks a function's clones with a suffix: `.constprop.0`, `.isra.0`, `.cold`.
-        let name = symbol.name.split('.').next().unwrap_or(symbol.name);
-        patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix),
-            None => name == *pattern,
-        })
+        let function = self.function(frame);
+        function.is_some_and(|name| patterns.iter().any(|pattern| lock_name::fits(pattern, name)))
+    }
+
+    /// The function's name, without the suffix that marks the compiler's clones of it:
+    /// `.constprop.0`, `.isra.0`, `.cold`.
+    fn function(&self, frame: u64) -> Option<&str> {
+        self.symbols.resolve(frame)?.name.split('.').next()
     }
 }
 

@@ -11,6 +11,9 @@ use std::path::Path;
 /// More lines than any kernel has (163,000 with all of Debian's 6.12); further ones are skipped.
 const MAX_SYMBOLS: usize = 1 << 20;
 
+/// The kernel writes the list anew for every read, as far as that goes.
+const READ_BYTES: usize = 64 << 10;
+
 /// `KSYM_NAME_LEN` (include/linux/kallsyms.h, 6.1 to 7.3).
 const MAX_NAME_BYTES: usize = 512;
 
@@ -67,7 +70,7 @@ impl Availability {
         match self {
             Availability::Full => None,
             Availability::TextOnly => Some(
-                "locks are shown by address: this kernel lists no data symbols (CONFIG_KALLSYMS_ALL is off)",
+                "no lock has a symbol of its own: this kernel lists no data (CONFIG_KALLSYMS_ALL is off)",
             ),
             Availability::Restricted => Some(
                 "callers are shown by address: the kernel hides its symbols' addresses (kernel.kptr_restrict)",
@@ -117,8 +120,11 @@ impl Kallsyms {
     pub fn read(path: &Path) -> Result<Kallsyms, Error> {
         let failed = |source| Error::Read { path: path.to_owned(), source };
         let mut builder = Builder::default();
-        for line in BufReader::new(File::open(path).map_err(failed)?).split(b'\n') {
-            builder.push(&line.map_err(failed)?);
+        let mut list = BufReader::with_capacity(READ_BYTES, File::open(path).map_err(failed)?);
+        let mut line = Vec::new();
+        while list.read_until(b'\n', &mut line).map_err(failed)? > 0 {
+            builder.push(line.strip_suffix(b"\n").unwrap_or(&line));
+            line.clear();
         }
         Ok(builder.finish())
     }

@@ -1,9 +1,11 @@
-//! Names for kernel addresses, and the caller of a kernel stack.
+//! Names for kernel addresses, the caller of a kernel stack, and what lock it waits for.
 //!
-//! Addresses in, names out: nothing here knows of tracefs or of locks.
+//! Addresses in, names out: nothing here knows of tracefs.
 
 mod caller;
 mod kallsyms;
+mod lock_name;
+mod lock_rules;
 mod stacks;
 
 #[cfg(test)]
@@ -11,6 +13,7 @@ mod fixtures;
 
 pub use caller::{CallerFinder, Waiter};
 pub use kallsyms::{Availability, Kallsyms, Symbol};
+pub use lock_name::{DerivedName, LockName};
 pub use stacks::StackTable;
 
 use std::io;

@@ -1,11 +1,11 @@
 //! Kernel stacks, each kept once.
 
-use super::{CallerFinder, Waiter};
-use crate::event::StackId;
+use super::{CallerFinder, DerivedName, Waiter};
+use crate::event::{LockKind, StackId};
 use dashmap::{DashMap, Entry};
 use foldhash::fast::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// `kernel.perf_event_max_stack`'s default: deeper frames are cut and counted.
 const MAX_FRAMES: usize = 127;
@@ -30,6 +30,8 @@ struct Stack {
     frames: Arc<[u64]>,
     spinning_caller: u64,
     sleeping_caller: u64,
+    /// The lock's name, for the kind of lock it was first asked for: nearly always the only one.
+    lock_name: OnceLock<(LockKind, Option<DerivedName>)>,
 }
 
 impl StackTable {
@@ -86,6 +88,17 @@ impl StackTable {
         })
     }
 
+    /// The name of the lock of this kind that the stack waits for, where a rule knows it.
+    pub fn lock_name(&self, id: StackId, kind: LockKind) -> Option<DerivedName> {
+        self.with(id, |stack| {
+            let derive = || self.callers.lock_name(&stack.frames, kind);
+            match stack.lock_name.get_or_init(|| (kind, derive())) {
+                (known, name) if *known == kind => *name,
+                _ => derive(),
+            }
+        })?
+    }
+
     /// Stacks kept.
     pub fn len(&self) -> usize {
         self.stacks.read().unwrap_or_else(PoisonError::into_inner).len()
@@ -121,7 +134,12 @@ impl StackTable {
                 }
                 let id = StackId(u32::try_from(stacks.len()).ok()?);
                 let frames = self.callers.without_tracer(frames).into();
-                stacks.push(Stack { frames, spinning_caller, sleeping_caller });
+                stacks.push(Stack {
+                    frames,
+                    spinning_caller,
+                    sleeping_caller,
+                    lock_name: OnceLock::new(),
+                });
                 vacant.insert(id);
                 Some(id)
             }

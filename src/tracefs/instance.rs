@@ -27,6 +27,9 @@ const MAX_INSTANCES: u32 = 64;
 const REMOVE_TRIES: u32 = 20;
 const REMOVE_PAUSE: Duration = Duration::from_millis(10);
 
+/// A trigger's count that never runs out: the largest of the kernel's, which is a `long`.
+const ENDLESS: usize = usize::MAX >> 1;
+
 /// An instance below `instances/`, with rings, events and settings of its own.
 ///
 /// Dropping it removes it. Its rings have to be dropped before, or the kernel refuses and the
@@ -35,8 +38,8 @@ const REMOVE_PAUSE: Duration = Duration::from_millis(10);
 pub struct Instance {
     path: PathBuf,
     expected: Expected,
-    /// The `trigger` files we have written to.
-    triggers: Vec<PathBuf>,
+    /// The `trigger` files we have written to, and what takes our trigger away.
+    triggers: Vec<(PathBuf, String)>,
     removed: bool,
 }
 
@@ -122,25 +125,50 @@ impl Instance {
         event: &str,
         condition: Option<&str>,
     ) -> Result<(), Error> {
-        const STACKTRACE: &str = "stacktrace";
+        let condition = condition.map(|condition| format!(" if {condition}")).unwrap_or_default();
+        self.set_trigger((system, event), "stacktrace", &condition, None)
+    }
+
+    /// Records an event, given by system and name, only from an event `from` to the next `until`.
+    ///
+    /// With a count, which never runs out, the kernel looks whether there is something to switch
+    /// before it writes; without one every `until` would write to memory that all CPUs share
+    /// (`event_enable_count_trigger`, kernel/trace/trace_events_trigger.c, 6.18).
+    pub fn record_between(
+        &mut self,
+        (system, event): (&str, &str),
+        from: (&str, &str),
+        until: (&str, &str),
+    ) -> Result<(), Error> {
+        self.event_dir(system, event)?;
+        let what = format!(":{system}:{event}");
+        self.set_trigger(until, "disable_event", &what, Some(ENDLESS))?;
+        self.set_trigger(from, "enable_event", &what, Some(ENDLESS))
+    }
+
+    fn set_trigger(
+        &mut self,
+        (system, event): (&str, &str),
+        trigger: &'static str,
+        what: &str,
+        count: Option<usize>,
+    ) -> Result<(), Error> {
         let path = self.event_dir(system, event)?.join("trigger");
         let text = file::read(&path)?;
+        // Without a trigger the file lists which there are.
         let offered = text.lines().filter(|line| line.starts_with('#'));
-        if !offered.flat_map(str::split_whitespace).any(|word| word == STACKTRACE)
-            && !text.lines().any(|line| line.starts_with(STACKTRACE))
+        if offered.clone().count() > 0
+            && !offered.flat_map(str::split_whitespace).any(|word| word == trigger)
         {
             let (system, event) = (system.to_owned(), event.to_owned());
-            return Err(Error::MissingTrigger { system, event, trigger: STACKTRACE });
+            return Err(Error::MissingTrigger { system, event, trigger });
         }
-        let trigger = match condition {
-            Some(condition) => format!("{STACKTRACE} if {condition}"),
-            None => STACKTRACE.to_owned(),
-        };
-        match file::write(&path, &trigger) {
+        let count = count.map(|count| format!(":{count}")).unwrap_or_default();
+        match file::write(&path, &format!("{trigger}{what}{count}")) {
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
             written => {
                 written?;
-                self.triggers.push(path);
+                self.triggers.push((path, format!("!{trigger}{what}")));
             }
         }
         Ok(())
@@ -201,7 +229,7 @@ impl Instance {
         // least nothing is recorded any more.
         let quiet = self.stop().and_then(|()| self.disable_all());
         let triggers = std::mem::take(&mut self.triggers);
-        let no_triggers = triggers.iter().try_for_each(|path| file::write(path, "!stacktrace"));
+        let no_triggers = triggers.iter().try_for_each(|(path, text)| file::write(path, text));
         remove_directory(&self.path)?;
         match quiet.and(no_triggers) {
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -12,6 +12,7 @@ mod accounting;
 mod columns;
 mod endings;
 mod formats;
+mod lock_names;
 mod names;
 mod perf_checks;
 mod perf_options;

@@ -19,6 +19,7 @@ mod kernel;
 mod kernel_text;
 mod libtraceevent;
 mod live;
+mod lock_names;
 mod oracle;
 mod pages;
 mod perfetto;

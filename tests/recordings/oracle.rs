@@ -91,6 +91,10 @@ impl Record<'_> {
             }
             Decoded::Task(task) => task_fits(task, text),
             Decoded::Stack(frames) => frames.count() == line.stack.len(),
+            Decoded::MmapLock { mm } => {
+                let mm = address(mm).replacen(' ', "mm=", 1);
+                text.starts_with(format!("mmap_lock_acquire_returned: {mm}").as_bytes())
+            }
             Decoded::Other => true,
             Decoded::Unknown => false,
         }

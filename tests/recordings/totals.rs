@@ -20,8 +20,8 @@ use crate::scenarios;
 
 /// Keeps what comes out.
 #[derive(Default)]
-struct Collected {
-    waits: Vec<NamedWait>,
+pub(crate) struct Collected {
+    pub(crate) waits: Vec<NamedWait>,
     gaps: Vec<(u16, Gap)>,
     /// Events with a name of their own inside: ours, theirs.
     switches: Vec<(Vec<u8>, Vec<u8>, Certainty)>,
@@ -49,7 +49,7 @@ impl Sink for Collected {
 }
 
 /// A recording's rings with what is needed to read them.
-struct Recorded {
+pub(crate) struct Recorded {
     layout: SubbufLayout,
     abi: Abi,
     formats: Vec<EventFormat>,
@@ -77,7 +77,7 @@ impl Recorded {
     }
 
     /// A scenario of `kernels`.
-    fn scenario(folder: &Path) -> Recorded {
+    pub(crate) fn scenario(folder: &Path) -> Recorded {
         let kernel = folder.parent().unwrap().join("_kernel");
         let layout = fixtures::text(&folder.join("header_page.txt"));
         let layout = SubbufLayout::parse(&layout).unwrap();
@@ -95,17 +95,26 @@ impl Recorded {
     }
 
     fn run(&self, raw: bool, begins: Begins, rows: usize) -> (Collected, Results) {
-        let symbols = Arc::new(Kallsyms::parse(b""));
+        self.run_with(&Arc::new(Kallsyms::parse(b"")), raw, begins, rows)
+    }
+
+    pub(crate) fn run_with(
+        &self,
+        symbols: &Arc<Kallsyms>,
+        raw: bool,
+        begins: Begins,
+        rows: usize,
+    ) -> (Collected, Results) {
         let setup = Setup {
             layout: self.layout,
             decoder: Decoder::new(self.abi, self.formats.iter().cloned()).unwrap(),
-            stacks: StackTable::new(1 << 12, Arc::new(CallerFinder::new(Arc::clone(&symbols)))),
+            stacks: StackTable::new(1 << 12, Arc::new(CallerFinder::new(Arc::clone(symbols)))),
             cache: CmdlineCache::new(1 << 16),
             keep: Keep {
                 targets: Targets::All,
                 cpus: None,
                 min_wait_ns: 0,
-                filters: Filters::new(Arc::clone(&symbols)),
+                filters: Filters::new(Arc::clone(symbols)),
                 own: Tid(u32::MAX),
                 by: vec![By::Lock],
                 max_stack: None,

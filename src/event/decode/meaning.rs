@@ -18,6 +18,7 @@ pub(super) enum Meaning {
     LockEnd { lock: Field, ret: Field },
     Task(TaskFields),
     Stack { size: Option<Field>, caller: Field },
+    MmapLock { mm: Field },
     Other,
 }
 
@@ -62,6 +63,7 @@ impl Meaning {
                 Meaning::Task(TaskFields::Exec { tid: need("pid")?, old_tid: need("old_pid")? })
             }
             "sched_process_exit" => Meaning::Task(TaskFields::Exit { tid: need("pid")? }),
+            "mmap_lock_acquire_returned" => Meaning::MmapLock { mm: need("mm")? },
             _ => Meaning::Other,
         })
     }
@@ -81,6 +83,7 @@ impl Meaning {
             Meaning::Stack { size, caller } => {
                 Decoded::Stack(record.frames(size.as_ref(), caller)?)
             }
+            Meaning::MmapLock { mm } => Decoded::MmapLock { mm: record.uint(mm)? },
             Meaning::Other => Decoded::Other,
         })
     }

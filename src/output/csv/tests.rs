@@ -1,4 +1,4 @@
-use super::super::samples::{ClosedPipe, LOCK, stacks, symbols, written};
+use super::super::samples::{ClosedPipe, LOCK, lock_names, stacks, symbols, written};
 use super::{Summary, write};
 use crate::event::{Comm, LockKind, Tid};
 use crate::report::{By, COLUMNS, Column, Part, Quality, Row, RowKey, RowStats};
@@ -21,6 +21,7 @@ fn with<T>(by: &[By], keys: &[RowKey], read: impl FnOnce(&Summary<'_>) -> T) -> 
         duration_ns: 1,
         symbols: &symbols(),
         stacks: &stacks(),
+        lock_names: &lock_names(),
     })
 }
 
@@ -34,13 +35,15 @@ fn keys_and_columns_stand_under_their_names() {
     let keys = [
         RowKey::of([Part::Lock(0x9000, kind)]),
         RowKey::of([Part::Lock(LOCK, kind)]),
+        RowKey::of([Part::Lock(LOCK + 8, kind)]),
         RowKey::Overflow(Some(kind)),
     ];
     let expected = "\
-lock,symbol,type,contended,wait_total,wait_max,avg_wait,share,failed,uncertain,overflow
-0x9000,tasklist_lock,mutex,2,7,0,3,100.0,1,0,false
-0xffff888133445566,,mutex,2,7,0,3,100.0,1,0,false
-,,mutex,2,7,0,3,100.0,1,0,true
+lock,lock_name,lock_name_by,type,contended,wait_total,wait_max,avg_wait,share,failed,uncertain,overflow
+0x9000,tasklist_lock,symbol,mutex,2,7,0,3,100.0,1,0,false
+0xffff888133445566,pipe_mutex,rule,mutex,2,7,0,3,100.0,1,0,false
+0xffff88813344556e,,,mutex,2,7,0,3,100.0,1,0,false
+,,,mutex,2,7,0,3,100.0,1,0,true
 ";
     assert_eq!(text(&[By::Lock], &keys), expected);
 }

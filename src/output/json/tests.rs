@@ -1,4 +1,7 @@
-use super::super::samples::{ClosedPipe, LOCK, pipe_wait, stacks, symbols, witness, written};
+use super::super::samples::{
+    ClosedPipe, LOCK, MMAP_LOCK, UNKNOWN_LOCK, lock_names, pipe_wait, stacks, symbols, witness,
+    written,
+};
 use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use super::{event, header, loss, summary, wait};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
@@ -20,7 +23,7 @@ fn a_wait_is_one_line() {
         line,
         "{\"record\":\"wait\",\"ts\":12345678400,\"end\":12346878400,\"wait_ns\":1200000,\
          \"tid\":4711,\"pid\":4700,\"comm\":\"hackbench\",\"comm_confirmed\":true,\"cpu\":1,\"lock\":\"0xffff888133445566\",\
-         \"kind\":\"mutex\",\"flags\":\"SPIN|MUTEX\",\"context\":\"task\",\"ret\":0,\
+         \"lock_name\":\"pipe_mutex\",\"lock_name_by\":\"rule\",\"kind\":\"mutex\",\"flags\":\"SPIN|MUTEX\",\"context\":\"task\",\"ret\":0,\
          \"caller\":\"anon_pipe_write+0x43\",\"uncertain\":false}\n",
     );
 }
@@ -32,6 +35,7 @@ fn what_is_not_known_is_null() {
         pid: None,
         comm: None,
         caller: None,
+        lock_name: None,
         flags: LockFlags(0x40),
         context: Context::Hardirq,
         ret: -35,
@@ -40,7 +44,7 @@ fn what_is_not_known_is_null() {
         ..pipe_wait(&comm)
     };
     let value = parsed(&written(|out| wait(&unknown, &symbols(), out)));
-    for field in ["pid", "comm", "caller"] {
+    for field in ["pid", "comm", "caller", "lock_name", "lock_name_by"] {
         assert_eq!(value[field], Value::Null, "{field}");
     }
     assert_eq!(value["ts"], json!(9_007_199_254_740_993_u64));
@@ -146,12 +150,22 @@ fn the_summary_has_rows_counters_and_identities() {
         (
             vec![By::Lock],
             RowKey::of([Part::Lock(0x9000, kind)]),
-            json!({"lock": "0x9000", "symbol": "tasklist_lock", "type": "mutex"}),
+            json!({"lock": "0x9000", "lock_name": "tasklist_lock", "lock_name_by": "symbol", "type": "mutex"}),
         ),
         (
             vec![By::Lock],
             RowKey::of([Part::Lock(LOCK, kind)]),
-            json!({"lock": "0xffff888133445566", "symbol": null, "type": "mutex"}),
+            json!({"lock": "0xffff888133445566", "lock_name": "pipe_mutex", "lock_name_by": "rule", "type": "mutex"}),
+        ),
+        (
+            vec![By::Lock],
+            RowKey::of([Part::Lock(MMAP_LOCK, kind)]),
+            json!({"lock": "0xffff88810000a000", "lock_name": "mmap_lock", "lock_name_by": "mmap_lock", "type": "mutex"}),
+        ),
+        (
+            vec![By::Lock],
+            RowKey::of([Part::Lock(UNKNOWN_LOCK, kind)]),
+            json!({"lock": "0xffff88810000b000", "lock_name": null, "lock_name_by": null, "type": "mutex"}),
         ),
         (vec![By::Task], RowKey::of([task]), json!({"tid": 7, "comm": "x\ny"})),
         (
@@ -192,6 +206,7 @@ fn the_summary_has_rows_counters_and_identities() {
             open: &[],
             quality: &quality,
             duration_ns: 5,
+            lock_names: &lock_names(),
             symbols: &symbols(),
             stacks: &stacks(),
         };
@@ -255,6 +270,7 @@ fn the_description_names_every_field() {
         totals: &RowStats::default(),
         quality: &quality,
         duration_ns: 5,
+        lock_names: &lock_names(),
         symbols: &symbols,
         stacks: &stacks(),
     };

@@ -1,5 +1,5 @@
 use super::super::StreamOpen;
-use super::super::samples::{LOCK, PIPE_WRITE, stacks, symbols, witness, written};
+use super::super::samples::{LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written};
 use super::{Detail, Summary, separator_fault, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, StackId, Tid};
 use crate::report::{By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats};
@@ -44,6 +44,7 @@ fn with_quality(
         duration_ns: 2_000_000_000,
         symbols: &symbols(),
         stacks: &stacks(),
+        lock_names: &lock_names(),
     };
     written(|out| write(&summary, separator, detail, out))
 }
@@ -76,7 +77,13 @@ fn headers_and_rows_are_perfs() {
             By::Lock,
             Part::Lock(LOCK, kind),
             "# output: contended, total wait, max wait, avg wait, address, symbol, type\n\
-             14, 1881441, 1759412, 134388, ffff888133445566, , rwsem:W\n",
+             14, 1881441, 1759412, 134388, ffff888133445566, ~pipe_mutex, rwsem:W\n",
+        ),
+        (
+            By::Lock,
+            Part::Lock(LOCK + 8, kind),
+            "# output: contended, total wait, max wait, avg wait, address, symbol, type\n\
+             14, 1881441, 1759412, 134388, ffff88813344556e, , rwsem:W\n",
         ),
     ];
     for (by, part, expected) in cases {
@@ -108,6 +115,7 @@ fn stacks_are_perfs_last_column_where_rows_have_one() {
             duration_ns: 1,
             symbols: &symbols(),
             stacks: &stacks,
+            lock_names: &lock_names(),
         };
         written(|out| write(&summary, "|", Detail::Everything, out))
     });

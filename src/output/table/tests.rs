@@ -1,6 +1,8 @@
 use super::super::StreamOpen;
 use super::super::footer::grouped;
-use super::super::samples::{LOCK, PIPE_WRITE, stacks, symbols, witness, written};
+use super::super::samples::{
+    LOCK, MMAP_LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written,
+};
 use super::{Detail, Summary, View, cut, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
 use crate::report::{
@@ -62,6 +64,7 @@ fn viewed(
         open: &open,
         quality,
         duration_ns: 4_210_000_000,
+        lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
     };
@@ -157,7 +160,9 @@ fn locks_have_data_names_and_types_stand_alone() {
     let rows = [
         (RowKey::of([Part::Lock(0x9000, LockKind::RwlockRead)]), one()),
         (RowKey::of([Part::Lock(0x9008, kind)]), one()),
+        (RowKey::of([Part::Lock(0x9100, kind)]), one()),
         (RowKey::of([Part::Lock(LOCK, kind)]), one()),
+        (RowKey::of([Part::Lock(MMAP_LOCK, LockKind::RwsemRead)]), one()),
         (RowKey::of([Part::Lock(PIPE_WRITE, kind)]), one()),
         (RowKey::Overflow(Some(kind)), one()),
     ];
@@ -165,13 +170,17 @@ fn locks_have_data_names_and_types_stand_alone() {
 
          1   0000000000009000   tasklist_lock (rwlock:R)
          1   0000000000009008   tasklist_lock+0x8 (mutex)
-         1   ffff888133445566   (mutex)
+         1   0000000000009100   state [nfs] (mutex)
+         1   ffff888133445566   ~pipe_mutex (mutex)
+         1   ffff88810000a000   mmap_lock (rwsem:R)
          1   0000000000001043   (mutex)
          1                  -   (overflow) (mutex)
 
 ";
     let text = table(By::Lock, &["contended"], &rows, &clean(), Detail::Notable);
     assert_eq!(text, format!("{expected}{FOOTER}"));
+    let text = table(By::Lock, &["contended"], &rows, &clean(), Detail::Everything);
+    assert!(text.contains("~pipe_mutex (mutex), rule: anon_pipe_*\n"), "{text}");
 
     let rows = [(RowKey::of([Part::Type(kind)]), one())];
     let text = table(By::Type, &["wait_max"], &rows, &clean(), Detail::Notable);
@@ -282,6 +291,7 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
         open: &[],
         quality: &Quality::default(),
         duration_ns: 1,
+        lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
     };
@@ -329,6 +339,7 @@ fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
         duration_ns: 1,
         symbols: &symbols(),
         stacks: &stacks(),
+        lock_names: &lock_names(),
     };
     let plain = View { width: Some(80), ..View::default() };
     let first_row = |view| {

@@ -1,4 +1,6 @@
-use super::super::super::samples::{LOCK, PIPE_WRITE, stacks, symbols, witness, written};
+use super::super::super::samples::{
+    LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written,
+};
 use super::super::super::{ReportInfo, RunInfo, StreamOpen, Summary};
 use super::report;
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
@@ -67,6 +69,7 @@ fn parsed(info: &ReportInfo<'_>, by: &[By], keys: &[RowKey], quality: &Quality) 
         duration_ns: 500_000_000,
         symbols: &symbols(),
         stacks: &stacks(),
+        lock_names: &lock_names(),
     };
     let text = written(|out| report(info, &summary, out));
     assert_eq!(text.find('\n'), Some(text.len() - 1), "{text:?}");
