@@ -134,8 +134,18 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
 }
 
 /// What is known of a lock.
-pub(super) fn known_lock<'a>(lock: u64, summary: &Summary<'a>) -> Option<KnownLock<'a>> {
+fn known_lock<'a>(lock: u64, summary: &Summary<'a>) -> Option<KnownLock<'a>> {
     KnownLock::find(lock, summary.lock_names.get(&lock).copied(), summary.symbols)
+}
+
+/// The function that a rule has named a row's lock by.
+pub(super) fn lock_rule(key: &RowKey, summary: &Summary<'_>) -> Option<&'static str> {
+    let RowKey::Of(parts) = key else { return None };
+    let lock = parts.iter().flatten().find_map(|part| match part {
+        Part::Lock(lock, _) => Some(*lock),
+        _ => None,
+    });
+    known_lock(lock?, summary)?.rule
 }
 
 fn function(caller: Option<u64>, symbols: &Kallsyms) -> KeyValue {

@@ -5,9 +5,9 @@
 //! name is escaped.
 
 use super::escape::cell;
-use super::keys::{KeyColumn, KeyValue, OVERFLOW, columns, stack_of, values};
+use super::keys::{KeyColumn, KeyValue, OVERFLOW, columns, lock_rule, stack_of, values};
 use super::machine::figures;
-use super::table::{Detail, rule_of};
+use super::table::Detail;
 use super::text::caller_text;
 use super::{Summary, footer};
 use crate::report::{By, Row, RowKey};
@@ -63,43 +63,42 @@ pub fn write(
     }
 }
 
-/// What a row stands for. Unknown numbers are -1, as perf's unknown owner; an overflow row says
-/// so where it knows no text.
+/// What a row stands for. An overflow row says so where it knows no text.
 fn identity(row: &Row, keys: &[KeyColumn], summary: &Summary<'_>, separator: &str) -> Vec<String> {
     let values = values(&row.key, keys, summary);
-    let derived = rule_of(&row.key, summary).is_some();
-    let is_text = |column: &KeyColumn| !matches!(column.id, "tid" | "pid" | "cpu" | "lock");
-    let mut cells: Vec<String> = keys
-        .iter()
-        .zip(&values)
-        .map(|(column, value)| match value {
-            KeyValue::Number(number) => number.to_string(),
-            KeyValue::Address(address) => format!("{address:x}"),
-            KeyValue::Text(text) if column.id == "lock_name" && derived => {
-                cell(format!("~{text}").as_bytes(), separator).into_owned()
-            }
-            KeyValue::Text(text) => cell(text.as_bytes(), separator).into_owned(),
-            KeyValue::Name(comm) => cell(comm.as_bytes(), separator).into_owned(),
-            KeyValue::Unknown if column.id == "lock_name" => String::new(),
-            KeyValue::Unknown if column.id == "lock" => "0".to_owned(),
-            KeyValue::Unknown if is_text(column) => "Unknown".to_owned(),
-            KeyValue::Unknown => "-1".to_owned(),
-        })
-        .collect();
+    let derived = lock_rule(&row.key, summary).is_some();
+    let text = |(column, value): (&KeyColumn, &KeyValue)| match value {
+        KeyValue::Text(name) if column.id == "lock_name" && derived => {
+            cell(format!("~{name}").as_bytes(), separator).into_owned()
+        }
+        KeyValue::Text(text) => cell(text.as_bytes(), separator).into_owned(),
+        KeyValue::Name(comm) => cell(comm.as_bytes(), separator).into_owned(),
+        KeyValue::Number(number) => number.to_string(),
+        KeyValue::Address(address) => format!("{address:x}"),
+        KeyValue::Unknown => unknown(column).to_owned(),
+    };
+    let mut cells: Vec<String> = keys.iter().zip(&values).map(text).collect();
     if matches!(row.key, RowKey::Overflow(_)) {
         let overflow = cell(OVERFLOW.as_bytes(), separator);
-        let known = |value: &KeyValue| *value != KeyValue::Unknown;
-        let unnamed = |place: &usize| {
-            let at = keys.get(*place).zip(values.get(*place));
-            at.is_some_and(|(column, value)| is_text(column) && !known(value))
+        let is_free = |(column, value): (&KeyColumn, &KeyValue)| {
+            *value == KeyValue::Unknown && matches!(unknown(column), "Unknown" | "")
         };
-        let place = (0..keys.len()).rev().find(unnamed);
-        match place.and_then(|place| cells.get_mut(place)) {
-            Some(unnamed) => *unnamed = overflow.into_owned(),
+        match keys.iter().zip(&values).rposition(is_free).and_then(|place| cells.get_mut(place)) {
+            Some(free) => *free = overflow.into_owned(),
             None => cells.last_mut().into_iter().for_each(|last| last.push_str(&overflow)),
         }
     }
     cells
+}
+
+/// What stands for the unknown: as in perf, whose unknown owner is -1 and `Unknown`.
+fn unknown(column: &KeyColumn) -> &'static str {
+    match column.id {
+        "tid" | "pid" | "cpu" => "-1",
+        "lock" => "0",
+        "lock_name" => "",
+        _ => "Unknown",
+    }
 }
 
 /// The stack a row stands for, or else that of its longest wait; empty where there is none.

@@ -1,6 +1,6 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
-use super::keys::{KeyColumn, OVERFLOW, columns, known_lock, shown, stack_of, values};
+use super::keys::{KeyColumn, OVERFLOW, columns, lock_rule, shown, stack_of, values};
 use super::text::{Seconds, caller_text, task_text};
 use super::{Summary, footer, hist};
 use crate::event::{LockKind, StackId};
@@ -175,7 +175,7 @@ impl Cells {
         };
         let values = values(&row.key, &self.columns, summary);
         let mut texts: Vec<String> = values.iter().map(|value| shown(value, tid)).collect();
-        let rule = rule_of(&row.key, summary);
+        let rule = lock_rule(&row.key, summary);
         let name = self.columns.iter().position(|column| column.id == "lock_name");
         if let (Some(_), Some(name)) = (rule, name.and_then(|place| texts.get_mut(place))) {
             name.insert(0, '~');
@@ -226,16 +226,6 @@ impl Cells {
         }
         line
     }
-}
-
-/// The function that a rule has named a row's lock by.
-pub(super) fn rule_of(key: &RowKey, summary: &Summary<'_>) -> Option<&'static str> {
-    let RowKey::Of(parts) = key else { return None };
-    let lock = parts.iter().flatten().find_map(|part| match part {
-        Part::Lock(lock, _) => Some(*lock),
-        _ => None,
-    });
-    known_lock(lock?, summary)?.rule
 }
 
 /// A text, or its beginning and an ellipsis, in that many characters of a terminal.
