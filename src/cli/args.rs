@@ -81,7 +81,7 @@ pub struct CommonArgs {
     /// How the report at the end looks [default: table]
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "field_separator")]
     pub format: Option<ReportFormat>,
-    /// The report as perf's CSV with this separator; -q leaves out its comment lines, -v adds all
+    /// The report as perf's CSV with this separator (docs/report.md)
     #[arg(short = 'x', long, value_name = "SEP")]
     pub field_separator: Option<String>,
     /// Colours in the table; auto: on a terminal, unless NO_COLOR is set
@@ -256,7 +256,7 @@ pub enum ReportFormat {
 pub enum Color {
     /// On a terminal
     Auto,
-    /// Wherever the table goes
+    /// On stdout, whatever it is
     Always,
     /// Nowhere
     Never,

@@ -84,7 +84,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
         traced: Ok(Ending::TargetsGone),
         ended: Ok(None),
         stream,
-        report: report_file(config)?,
+        file: report_file(config)?,
         symbols: &symbols,
         texts: facts.texts(),
         duration: DURATION,

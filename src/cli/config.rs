@@ -37,7 +37,7 @@ pub(super) struct RecordConfig {
     pub(super) command: Vec<OsString>,
     pub(super) plan: Plan,
     pub(super) stream: Option<Format>,
-    pub(super) report: Report,
+    pub(super) format: Report,
     pub(super) color: Color,
     pub(super) raw: bool,
     pub(super) by: Vec<report::By>,
@@ -99,7 +99,7 @@ impl RecordConfig {
             _ if args.lock_cgroup => vec![report::By::Cgroup],
             _ => keys(&args.by)?,
         };
-        let (stream, report) = formats(args)?;
+        let (stream, format) = formats(args)?;
         let wanted = Wanted::new(args)?;
         let min_wait = args.min_wait.unwrap_or_default().as_nanos();
         Ok(RecordConfig {
@@ -112,7 +112,7 @@ impl RecordConfig {
                 ..plan(args)?
             },
             stream,
-            report,
+            format,
             color: args.color,
             raw: args.raw,
             by,

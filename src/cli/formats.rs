@@ -20,7 +20,7 @@ pub(super) enum Report {
 }
 
 /// The stream's format, if there is to be one, and the report's. Only one format has a place on
-/// stdout.
+/// stdout; a report may go elsewhere.
 pub(super) fn formats(args: &CommonArgs) -> Result<(Option<Format>, Report), Usage> {
     let (report, option) = match (&args.field_separator, args.format) {
         (Some(separator), _) => (Report::Perf(checked(separator)?), "-x"),
@@ -29,23 +29,28 @@ pub(super) fn formats(args: &CommonArgs) -> Result<(Option<Format>, Report), Usa
         (None, Some(ReportFormat::Csv)) => (Report::Csv, "--format csv"),
         (None, Some(ReportFormat::Json)) => (Report::Json, "--format json"),
     };
-    let is_table = report == Report::Table;
     let stream = match args.stream {
-        Some(StreamFormat::None) => None,
-        Some(StreamFormat::Json) if is_table && option.is_empty() => Some(Format::Json),
-        Some(StreamFormat::Text) | None if is_table => Some(Format::Text),
-        None if !args.raw => None,
-        streamed => {
-            let what = match streamed {
-                Some(StreamFormat::Json) => "--stream json",
-                Some(_) => "--stream text",
-                None => "--raw",
-            };
-            return Err(Usage(format!(
-                "{what} and {option} would both go to stdout: leave one of them out"
-            )));
-        }
+        None if report == Report::Table || args.raw => Some(Format::Text),
+        Some(StreamFormat::Text) => Some(Format::Text),
+        Some(StreamFormat::Json) => Some(Format::Json),
+        None | Some(StreamFormat::None) => None,
     };
+    let both = match stream {
+        None => false,
+        Some(Format::Text) => report != Report::Table,
+        // Its last line takes the table's place, unless a table is asked for.
+        Some(Format::Json) => !option.is_empty(),
+    };
+    if both && args.output.is_none() {
+        let what = match args.stream {
+            Some(StreamFormat::Json) => "--stream json",
+            Some(_) => "--stream text",
+            None => "--raw",
+        };
+        return Err(Usage(format!(
+            "{what} and {option} would both go to stdout: leave one of them out, or see --output"
+        )));
+    }
     Ok((stream, report))
 }
 
@@ -85,6 +90,9 @@ mod tests {
             ("--format json --stream none", (None, Report::Json)),
             ("-x ,", (None, perf(","))),
             ("-x ;; --stream=none", (None, perf(";;"))),
+            ("--format csv --output f", (None, Report::Csv)),
+            ("--format csv --stream json --output f", (Some(Format::Json), Report::Csv)),
+            ("--raw --format json --output f", (Some(Format::Text), Report::Json)),
             ("--raw", (Some(Format::Text), Report::Table)),
         ];
         for (arguments, expected) in table {
@@ -115,7 +123,7 @@ mod tests {
         let error = parsed("--stream json --format csv").unwrap_err();
         assert_eq!(
             error,
-            "--stream json and --format csv would both go to stdout: leave one of them out"
+            "--stream json and --format csv would both go to stdout: leave one of them out, or see --output"
         );
     }
 }

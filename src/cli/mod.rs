@@ -14,6 +14,7 @@ mod meter;
 mod notes;
 mod outcome;
 mod perf_args;
+mod print;
 mod record;
 mod run;
 mod terminal;

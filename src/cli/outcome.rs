@@ -5,21 +5,16 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::event::Cpu;
-use crate::output::perf_csv::Comments;
-use crate::output::table::View;
-use crate::output::{ReportInfo, Summary, csv, footer, json, perf_csv, table};
-use crate::pipeline::{
-    Ended, Format, Results, Stream, StreamTexts, open_waits, quality, status_code,
-};
+use crate::output::{ReportInfo, Summary};
+use crate::pipeline::{Ended, Results, Stream, StreamTexts, open_waits, quality, status_code};
 use crate::report::{Quality, Row, RowKey, select};
 use crate::symbols::Kallsyms;
 use crate::tracefs::CpuStats;
 
 use super::config::RecordConfig;
 use super::exit::{self, DONE, FAILED, INCOMPLETE};
-use super::formats::Report;
+use super::print::print;
 use super::run::Ending;
-use super::terminal::view;
 
 /// All that a run left.
 pub(super) struct Outcome<'a> {
@@ -31,7 +26,7 @@ pub(super) struct Outcome<'a> {
     pub(super) ended: anyhow::Result<Option<Ended>>,
     pub(super) stream: Option<Stream<'a>>,
     /// Where the report goes; to stdout if not given.
-    pub(super) report: Option<File>,
+    pub(super) file: Option<File>,
     pub(super) symbols: &'a Kallsyms,
     pub(super) texts: &'a StreamTexts,
     pub(super) duration: Duration,
@@ -42,19 +37,7 @@ pub(super) struct Outcome<'a> {
 
 /// Prints the report where someone can read it; returns the exit status.
 pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
-    let Outcome {
-        config,
-        info,
-        traced,
-        ended,
-        stream,
-        report,
-        symbols,
-        texts,
-        duration,
-        own_cpu_ns,
-        results,
-    } = outcome;
+    let Outcome { config, traced, ended, stream, symbols, texts, results, .. } = outcome;
     let (dropped_lines, streamed) = match stream {
         Some(stream) => stream.finish(),
         None => (0, Ok(())),
@@ -65,7 +48,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     };
     let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
     let quality = quality(&results, stats, dropped_lines, config.plan.stacks);
-    let quality = Quality { own_cpu_ns, ..quality };
+    let quality = Quality { own_cpu_ns: outcome.own_cpu_ns, ..quality };
     let rows = rows(config, &results);
     let open = open_waits(&results);
     let summary = Summary {
@@ -75,21 +58,19 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         totals: &results.kept.rows,
         open: &open,
         quality: &quality,
-        duration_ns: u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
+        duration_ns: u64::try_from(outcome.duration.as_nanos()).unwrap_or(u64::MAX),
         lock_names: &results.lock_names,
         symbols,
         stacks: &results.stacks,
         cgroups: texts.cgroups.as_deref(),
     };
-    let printed = print(config, &info, &summary, report, streamed.is_ok());
+    let printed = print(config, &outcome.info, &summary, outcome.file, streamed.is_ok());
     let mut status = status(config, &quality, &traced);
     if disturbed(ended.as_ref(), &results, stats) {
         status = FAILED;
     }
-    let place =
-        config.output.as_ref().map_or("stdout".to_owned(), |path| path.display().to_string());
-    let write_error = streamed.map_err(|error| ("stdout".to_owned(), error));
-    let write_error = write_error.and(printed.map_err(|error| (place, error))).err();
+    let streamed = streamed.map_err(|error| ("stdout".to_owned(), error));
+    let write_error = streamed.and(printed).err();
     let write_error = write_error.filter(|(_, error)| error.kind() != io::ErrorKind::BrokenPipe);
     let write_error =
         write_error.map(|(place, error)| anyhow::anyhow!("cannot write to {place}: {error}"));
@@ -107,68 +88,6 @@ fn rows(config: &RecordConfig, results: &Results) -> Vec<Row> {
     let all = rows.chain(overflow.filter(|(_, stats)| stats.waits() > 0));
     let all = all.map(|(key, stats)| Row { key, stats: stats.clone() }).collect();
     select(all, config.sort_by, &results.kept.rows, config.entries)
-}
-
-/// To the file, or to stdout; the table to stderr if nobody reads stdout.
-fn print(
-    config: &RecordConfig,
-    info: &ReportInfo<'_>,
-    summary: &Summary<'_>,
-    file: Option<File>,
-    stdout_works: bool,
-) -> io::Result<()> {
-    let mut stdout = io::stdout();
-    let view = view(&stdout, config);
-    let mut text = Vec::new();
-    match config.stream {
-        Some(Format::Json) => json::summary(summary, &mut text)?,
-        Some(Format::Text) => {
-            if file.is_none() {
-                text.push(b'\n');
-            }
-            table::write(summary, view, &mut text)?;
-        }
-        None => report(config, info, summary, view, &mut text)?,
-    }
-    if let Some(mut file) = file {
-        return file.write_all(&text);
-    }
-    let printed = match stdout_works {
-        true => stdout.write_all(&text).and_then(|()| stdout.flush()),
-        false => Err(io::ErrorKind::BrokenPipe.into()),
-    };
-    let plain = View { detail: view.detail, hist_width: view.hist_width, ..View::default() };
-    match printed {
-        _ if config.quiet => {}
-        Err(_) => table::write(summary, plain, &mut io::stderr().lock())?,
-        // CSV itself has no place for it.
-        Ok(()) if config.report == Report::Csv => {
-            footer::write(summary, plain, &mut io::stderr().lock())?;
-        }
-        Ok(()) => {}
-    }
-    printed
-}
-
-/// The report where no stream goes before it.
-fn report(
-    config: &RecordConfig,
-    info: &ReportInfo<'_>,
-    summary: &Summary<'_>,
-    view: View,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let comments = match config {
-        _ if config.quiet => Comments::None,
-        _ if config.verbose => Comments::Everything,
-        _ => Comments::Notable,
-    };
-    match &config.report {
-        Report::Table => table::write(summary, view, out),
-        Report::Perf(separator) => perf_csv::write(summary, separator, comments, out),
-        Report::Csv => csv::write(summary, out),
-        Report::Json => json::report(info, summary, out),
-    }
 }
 
 fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Ending>) -> u8 {

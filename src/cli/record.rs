@@ -52,7 +52,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let symbols = Arc::new(kernel_symbols(config, &mut notes)?);
     let facts = Facts::new(config)?;
     let filters = facts.filters(config, &symbols)?;
-    let report = report_file(config)?;
+    let file = report_file(config)?;
     let session = start(config, &mut notes)?;
     let namespace = session.namespace;
     check_cpus(config, &session.live)?;
@@ -112,7 +112,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         traced,
         ended,
         stream,
-        report,
+        file,
         symbols: &symbols,
         texts: facts.texts(),
         duration,

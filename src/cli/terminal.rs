@@ -16,22 +16,32 @@ const USUAL_WIDTH: usize = 80;
 
 /// How the table looks on stdout.
 pub(super) fn view(stdout: &Stdout, config: &RecordConfig) -> View {
-    let width = width(stdout);
-    let plain = View {
-        detail: if config.verbose { Detail::Everything } else { Detail::Notable },
-        hist_width: config.hist.then(|| width.unwrap_or(USUAL_WIDTH)),
-        width,
-        ..View::default()
-    };
+    let plain = plain(config);
     let colored = match config.color {
         Color::Always => true,
         Color::Never => false,
         // Asks NO_COLOR, CLICOLOR and TERM too.
         Color::Auto => AutoStream::choice(stdout) != ColorChoice::Never,
     };
+    let width = width(stdout);
+    let hist_width = plain.hist_width.map(|usual| width.unwrap_or(usual));
+    let plain = View { width, hist_width, ..plain };
     match colored {
         true => View { heading: Style::new().dimmed(), fault: Style::new().bold(), ..plain },
         false => plain,
+    }
+}
+
+/// How it looks anywhere else.
+pub(super) fn plain(config: &RecordConfig) -> View {
+    View {
+        detail: match (config.verbose, config.quiet) {
+            (true, _) => Detail::Everything,
+            (false, true) => Detail::Rows,
+            (false, false) => Detail::Notable,
+        },
+        hist_width: config.hist.then_some(USUAL_WIDTH),
+        ..View::default()
     }
 }
 

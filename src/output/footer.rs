@@ -90,7 +90,7 @@ fn faults(of: &Quality, view: View, out: &mut dyn Write) -> io::Result<()> {
     let fault = match view.detail {
         // Most of what is said then is that all is well.
         Detail::Everything => Style::new(),
-        Detail::Notable | Detail::Rows => view.fault,
+        Detail::Rows | Detail::Notable => view.fault,
     };
     let mut lines = Vec::new();
     quality(of, view.detail, &mut lines)?;

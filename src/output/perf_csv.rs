@@ -13,17 +13,6 @@ use super::{Summary, footer};
 use crate::report::{By, Row, RowKey};
 use std::io::{self, Write};
 
-/// The lines that begin with `#`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comments {
-    /// None at all, as perf's `-q`.
-    None,
-    /// The header; behind the rows, what is missing or may be wrong.
-    Notable,
-    /// The header, and all counters, as perf's `-v`.
-    Everything,
-}
-
 /// What is wrong with a separator, if anything: it must not occur in what it separates.
 ///
 /// perf refuses the first three. A digit would part numbers; a letter, a backslash or a brace may
@@ -39,7 +28,7 @@ pub fn separator_fault(separator: &str) -> Option<String> {
     }
 }
 
-/// Header, rows, and footer.
+/// Header, rows, and footer; with [`Detail::Rows`] no comments, as perf's `-q` has it.
 ///
 /// # Errors
 ///
@@ -47,16 +36,17 @@ pub fn separator_fault(separator: &str) -> Option<String> {
 pub fn write(
     summary: &Summary<'_>,
     separator: &str,
-    comments: Comments,
+    detail: Detail,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut keys = columns(summary.by);
-    // perf has no such column: a name that a rule gave is marked instead, as in the table.
-    keys.retain(|column| column.id != "lock_name_by");
+    // Without a heading it is for other programs than perf's.
+    let keys: Vec<KeyColumn> =
+        columns(summary.by).into_iter().filter(|column| !column.title.is_empty()).collect();
+    let bare = detail.is_bare(summary.quality);
     let by_code = summary.by.iter().any(|by| matches!(by, By::Caller | By::Stack));
-    let with_stacks = comments == Comments::Everything && by_code;
+    let with_stacks = detail == Detail::Everything && by_code;
     let between = format!("{separator} ");
-    if comments != Comments::None {
+    if !bare {
         let titles = summary.columns.iter().map(|column| column.title);
         let titles = titles.chain(keys.iter().map(|column| column.title));
         let titles: Vec<&str> = titles.chain(with_stacks.then_some("stacktrace")).collect();
@@ -67,51 +57,49 @@ pub fn write(
         let cells = cells.chain(with_stacks.then(|| stack(row, summary, separator)));
         writeln!(out, "{}", cells.collect::<Vec<_>>().join(&between))?;
     }
-    match comments {
-        Comments::None => Ok(()),
-        Comments::Notable => comments_behind(summary, &between, Detail::Notable, out),
-        Comments::Everything => comments_behind(summary, &between, Detail::Everything, out),
+    match bare {
+        true => Ok(()),
+        false => comments_behind(summary, &between, detail, out),
     }
 }
 
-/// What a row stands for. Unknown numbers are -1, as perf's unknown owner; an overflow row says
-/// so where it knows no text.
+/// What a row stands for. An overflow row says so where it knows no text.
 fn identity(row: &Row, keys: &[KeyColumn], summary: &Summary<'_>, separator: &str) -> Vec<String> {
     let values = values(&row.key, keys, summary);
-    let is_text = |column: &KeyColumn| !matches!(column.id, "tid" | "pid" | "cpu" | "lock");
-    let rule = lock_rule(&row.key, summary);
-    let mut cells: Vec<String> = keys
-        .iter()
-        .zip(&values)
-        .map(|(column, value)| match value {
-            KeyValue::Number(number) => number.to_string(),
-            KeyValue::Address(address) => format!("{address:x}"),
-            KeyValue::Text(text) if column.id == "lock_name" && rule.is_some() => {
-                format!("~{}", cell(text.as_bytes(), separator))
-            }
-            KeyValue::Text(text) => cell(text.as_bytes(), separator).into_owned(),
-            KeyValue::Name(comm) => cell(comm.as_bytes(), separator).into_owned(),
-            KeyValue::Cgroup(path) => cell(path, separator).into_owned(),
-            KeyValue::Unknown if column.id == "lock_name" => String::new(),
-            KeyValue::Unknown if column.id == "lock" => "0".to_owned(),
-            KeyValue::Unknown if is_text(column) => "Unknown".to_owned(),
-            KeyValue::Unknown => "-1".to_owned(),
-        })
-        .collect();
+    let derived = lock_rule(&row.key, summary).is_some();
+    let text = |(column, value): (&KeyColumn, &KeyValue)| match value {
+        KeyValue::Text(name) if column.id == "lock_name" && derived => {
+            cell(format!("~{name}").as_bytes(), separator).into_owned()
+        }
+        KeyValue::Text(text) => cell(text.as_bytes(), separator).into_owned(),
+        KeyValue::Name(comm) => cell(comm.as_bytes(), separator).into_owned(),
+        KeyValue::Cgroup(path) => cell(path, separator).into_owned(),
+        KeyValue::Number(number) => number.to_string(),
+        KeyValue::Address(address) => format!("{address:x}"),
+        KeyValue::Unknown => unknown(column).to_owned(),
+    };
+    let mut cells: Vec<String> = keys.iter().zip(&values).map(text).collect();
     if matches!(row.key, RowKey::Overflow(_)) {
         let overflow = cell(OVERFLOW.as_bytes(), separator);
-        let known = |value: &KeyValue| *value != KeyValue::Unknown;
-        let unnamed = |place: &usize| {
-            let at = keys.get(*place).zip(values.get(*place));
-            at.is_some_and(|(column, value)| is_text(column) && !known(value))
+        let is_free = |(column, value): (&KeyColumn, &KeyValue)| {
+            *value == KeyValue::Unknown && matches!(unknown(column), "Unknown" | "")
         };
-        let place = (0..keys.len()).rev().find(unnamed);
-        match place.and_then(|place| cells.get_mut(place)) {
-            Some(unnamed) => *unnamed = overflow.into_owned(),
+        match keys.iter().zip(&values).rposition(is_free).and_then(|place| cells.get_mut(place)) {
+            Some(free) => *free = overflow.into_owned(),
             None => cells.last_mut().into_iter().for_each(|last| last.push_str(&overflow)),
         }
     }
     cells
+}
+
+/// What stands for the unknown: as in perf, whose unknown owner is -1 and `Unknown`.
+fn unknown(column: &KeyColumn) -> &'static str {
+    match column.id {
+        "tid" | "pid" | "cpu" => "-1",
+        "lock" => "0",
+        "lock_name" => "",
+        _ => "Unknown",
+    }
 }
 
 /// The stack a row stands for, or else that of its longest wait; empty where there is none.

@@ -4,7 +4,7 @@ use super::keys::{KeyColumn, OVERFLOW, columns, lock_rule, shown, stack_of, valu
 use super::text::{Seconds, caller_text, task_text};
 use super::{Summary, footer, hist};
 use crate::event::{LockKind, StackId};
-use crate::report::{By, Part, Quality, Row, RowKey, RowStats, Unit, Witness, scaled};
+use crate::report::{By, Identity, Part, Quality, Row, RowKey, RowStats, Unit, Witness, scaled};
 use anstyle::Style;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -20,6 +20,17 @@ pub enum Detail {
     Notable,
     /// Every counter and every identity, and who waited longest in each row.
     Everything,
+}
+
+impl Detail {
+    /// Whether the rows stand alone: they were asked for alone, and lack no waits or times that
+    /// were traced for.
+    pub fn is_bare(self, quality: &Quality) -> bool {
+        self == Detail::Rows
+            && quality.events_lost() == 0
+            && quality.uncertain == 0
+            && quality.identities().iter().all(Identity::holds)
+    }
 }
 
 /// How the table looks where it goes. By default as in a file: whole and plain.
@@ -47,7 +58,7 @@ const LEAST_LAST: usize = 8;
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
     let detail = view.detail;
-    let bare = detail == Detail::Rows && !has_losses(summary.quality);
+    let bare = detail.is_bare(summary.quality);
     if !summary.rows.is_empty() {
         let cells = Cells::new(summary, view);
         if !bare {
@@ -72,13 +83,6 @@ pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Resu
         return Ok(());
     }
     footer::write(summary, view, out)
-}
-
-/// Whether the rows lack waits or times that were traced for.
-fn has_losses(quality: &Quality) -> bool {
-    quality.events_lost() > 0
-        || quality.uncertain > 0
-        || quality.identities().iter().any(|law| !law.holds())
 }
 
 fn header(
@@ -152,8 +156,8 @@ impl Cells {
         // Behind each figure stands a blank, and one more behind all.
         let figures: usize = summary.columns.iter().map(|column| column.width + 1).sum();
         let room = view.width.map(|width| width.saturating_sub(figures + 1));
-        let (widths, detail) = (vec![0; columns.len()], view.detail);
-        let mut cells = Cells { detail, widths, columns, room };
+        let mut cells =
+            Cells { detail: view.detail, widths: vec![0; columns.len()], columns, room };
         let titles = cells.columns.iter().map(|column| column.title.to_owned()).collect();
         let rows = summary.rows.iter().map(|row| cells.texts(row, summary));
         let all: Vec<Vec<String>> = rows.chain([titles]).collect();

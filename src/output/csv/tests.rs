@@ -19,9 +19,9 @@ fn with<T>(by: &[By], keys: &[RowKey], read: impl FnOnce(&Summary<'_>) -> T) -> 
         open: &[],
         quality: &Quality::default(),
         duration_ns: 1,
-        lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
+        lock_names: &lock_names(),
         cgroups: None,
     })
 }
@@ -36,12 +36,14 @@ fn keys_and_columns_stand_under_their_names() {
     let keys = [
         RowKey::of([Part::Lock(0x9000, kind)]),
         RowKey::of([Part::Lock(LOCK, kind)]),
+        RowKey::of([Part::Lock(LOCK + 8, kind)]),
         RowKey::Overflow(Some(kind)),
     ];
     let expected = "\
 lock,lock_name,lock_name_by,type,contended,wait_total,wait_max,avg_wait,share,failed,uncertain,overflow
 0x9000,tasklist_lock,symbol,mutex,2,7,0,3,100.0,1,0,false
 0xffff888133445566,pipe_mutex,rule,mutex,2,7,0,3,100.0,1,0,false
+0xffff88813344556e,,,mutex,2,7,0,3,100.0,1,0,false
 ,,,mutex,2,7,0,3,100.0,1,0,true
 ";
     assert_eq!(text(&[By::Lock], &keys), expected);

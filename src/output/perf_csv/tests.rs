@@ -1,6 +1,6 @@
 use super::super::StreamOpen;
 use super::super::samples::{LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written};
-use super::{Comments, Summary, separator_fault, write};
+use super::{Detail, Summary, separator_fault, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, StackId, Tid};
 use crate::report::{By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats};
 
@@ -15,8 +15,8 @@ fn one() -> RowStats {
     }
 }
 
-fn perf(by: &[By], keys: &[RowKey], separator: &str, comments: Comments) -> String {
-    with_quality(by, keys, separator, comments, &clean(), &[])
+fn perf(by: &[By], keys: &[RowKey], separator: &str, detail: Detail) -> String {
+    with_quality(by, keys, separator, detail, &clean(), &[])
 }
 
 /// All of 14 waits got the lock.
@@ -28,7 +28,7 @@ fn with_quality(
     by: &[By],
     keys: &[RowKey],
     separator: &str,
-    comments: Comments,
+    detail: Detail,
     quality: &Quality,
     open: &[StreamOpen],
 ) -> String {
@@ -42,12 +42,12 @@ fn with_quality(
         open,
         quality,
         duration_ns: 2_000_000_000,
-        lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
+        lock_names: &lock_names(),
         cgroups: None,
     };
-    written(|out| write(&summary, separator, comments, out))
+    written(|out| write(&summary, separator, detail, out))
 }
 
 /// The headers of perf 6.4 to 7.3 with `-x ,`, alone, with `-t` and with `-l`.
@@ -80,9 +80,15 @@ fn headers_and_rows_are_perfs() {
             "# output: contended, total wait, max wait, avg wait, address, symbol, type\n\
              14, 1881441, 1759412, 134388, ffff888133445566, ~pipe_mutex, rwsem:W\n",
         ),
+        (
+            By::Lock,
+            Part::Lock(LOCK + 8, kind),
+            "# output: contended, total wait, max wait, avg wait, address, symbol, type\n\
+             14, 1881441, 1759412, 134388, ffff88813344556e, , rwsem:W\n",
+        ),
     ];
     for (by, part, expected) in cases {
-        assert_eq!(perf(&[by], &[RowKey::of([part])], ",", Comments::Notable), expected);
+        assert_eq!(perf(&[by], &[RowKey::of([part])], ",", Detail::Notable), expected);
     }
 }
 
@@ -108,12 +114,12 @@ fn stacks_are_perfs_last_column_where_rows_have_one() {
             open: &[],
             quality: &clean(),
             duration_ns: 1,
-            lock_names: &lock_names(),
             symbols: &symbols(),
             stacks: &stacks,
+            lock_names: &lock_names(),
             cgroups: None,
         };
-        written(|out| write(&summary, "|", Comments::Everything, out))
+        written(|out| write(&summary, "|", Detail::Everything, out))
     });
     let header = "# output: type| caller| stacktrace\n";
     let stack = "0x1043 anon_pipe_write+0x43: 0x5010 nfs_lookup+0x10 [nfs]: 0x77 0x77";
@@ -133,7 +139,7 @@ fn every_row_has_as_many_cells_as_the_header_whatever_the_names() {
         RowKey::of([comm(b""), Part::Caller(Some(0x77), kind), Part::Cpu(Cpu(0))]),
         RowKey::Overflow(Some(kind)),
     ];
-    let text = perf(&[By::Comm, By::Caller, By::Cpu], &keys, ";", Comments::Notable);
+    let text = perf(&[By::Comm, By::Caller, By::Cpu], &keys, ";", Detail::Notable);
     let figures = "14; 1881441; 1759412; 134388";
     let expected = format!(
         "# output: contended; total wait; max wait; avg wait; comm; type; caller; cpu\n\
@@ -155,7 +161,7 @@ fn what_found_no_room_says_so_by_every_key() {
         (By::Cpu, None, "-1(overflow)"),
     ];
     for (by, kind, expected) in cases {
-        let text = perf(&[by], &[RowKey::Overflow(kind)], ",", Comments::None);
+        let text = perf(&[by], &[RowKey::Overflow(kind)], ",", Detail::Rows);
         assert_eq!(text, format!("{figures}, {expected}\n"));
     }
 }
@@ -173,11 +179,11 @@ fn separators_that_occur_in_what_they_separate_are_refused() {
 /// perf's line stands under perf's conditions: something is bad, or `-v`.
 #[test]
 fn the_footer_is_perfs_and_then_ours() {
-    let footer = |comments, quality: &Quality, open: &[StreamOpen]| {
-        let text = with_quality(&[By::Caller], &[], ",", comments, quality, open);
+    let footer = |detail, quality: &Quality, open: &[StreamOpen]| {
+        let text = with_quality(&[By::Caller], &[], ",", detail, quality, open);
         text.split_once('\n').map_or(text.clone(), |(_, behind)| behind.to_owned())
     };
-    assert_eq!(footer(Comments::Notable, &clean(), &[]), "");
+    assert_eq!(footer(Detail::Notable, &clean(), &[]), "");
     let bad = Quality {
         kept: 100,
         overflow_depth: 1,
@@ -186,12 +192,13 @@ fn the_footer_is_perfs_and_then_ours() {
         in_overflow: 8,
         ..Quality::default()
     };
-    let text = footer(Comments::Notable, &bad, &[]);
+    let text = footer(Detail::Notable, &bad, &[]);
     let perfs = "# debug: total=105, bad=15, bad_task=1, bad_stack=2, bad_time=4, bad_data=8\n";
     assert!(text.starts_with(perfs), "{text}");
     assert!(text.contains("\n# waits without a stack: 2\n"), "{text}");
     assert!(text.lines().all(|line| line.starts_with("# ")), "{text}");
-    assert!(!with_quality(&[By::Caller], &[], ",", Comments::None, &bad, &[]).contains('#'));
+    let without = Quality { stacks_missing: 2, ..clean() };
+    assert_eq!(with_quality(&[By::Caller], &[], ",", Detail::Rows, &without, &[]), "");
 
     let cpus = vec![CpuEvents { cpu: 0, read: 20, overrun: 5, dropped: 0, written: 25 }];
     let lossy = Quality { ok: 13, failed: 1, cpus, ..clean() };
@@ -206,12 +213,12 @@ fn the_footer_is_perfs_and_then_ours() {
         context: Context::Task,
         caller: None,
     };
-    let text = footer(Comments::Notable, &lossy, &[open]);
+    let text = footer(Detail::Notable, &lossy, &[open]);
     let ours = "# ftlock: lost=5, failed=1, uncertain=0, open=1, open_oldest_ns=1200000\n\
                 # cpu 0: 5 overrun, 0 dropped of 25 events\n";
     assert!(text.starts_with(ours), "{text}");
     let measured = Quality { own_cpu_ns: Some(4_000_000), ..lossy };
-    let text = footer(Comments::Everything, &measured, &[]);
+    let text = footer(Detail::Everything, &measured, &[]);
     let overhead = "# overhead: cpu_ns=4000000, cpu_percent=0.2, events=25, events_per_s=13\n";
     assert!(text.contains(overhead), "{text}");
     assert!(text.starts_with("# debug: total=14, bad=0, bad_task=0,"), "{text}");

@@ -337,18 +337,6 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
 }
 
 #[test]
-fn rows_alone_stand_alone_unless_something_was_lost() {
-    let rows = [(RowKey::of([Part::Caller(Some(0x4032), LockKind::Spinlock)]), one())];
-    let row =
-        "         1    764.16 us    764.16 us    764.16 us     spinlock   poll_freewait+0x32\n";
-    let bare = |quality: &Quality| table(By::Caller, &DEFAULT_FIELDS, &rows, quality, Detail::Rows);
-    assert_eq!(bare(&clean()), row);
-    let lossy = bare(&Quality { uncertain: 1, ..clean() });
-    assert!(lossy.starts_with(" contended ") && lossy.contains(row), "{lossy}");
-    assert!(lossy.contains(" 9,812 waits in "), "{lossy}");
-}
-
-#[test]
 fn what_went_wrong_and_what_it_cost_stand_below() {
     let quality = Quality {
         kept: 9_800,
@@ -380,9 +368,9 @@ fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
         open: &[],
         quality: &Quality { orphan_end: 1, ..Quality::default() },
         duration_ns: 1,
-        lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
+        lock_names: &lock_names(),
         cgroups: None,
     };
     let plain = View { width: Some(80), ..View::default() };
@@ -421,4 +409,16 @@ fn a_cut_text_fills_its_room_and_no_more() {
     for (text, room, expected) in table {
         assert_eq!(cut(text, room), expected, "{text} in {room}");
     }
+}
+
+#[test]
+fn rows_alone_stand_alone_unless_something_was_lost() {
+    let rows = [(RowKey::of([Part::Caller(Some(0x4032), LockKind::Spinlock)]), one())];
+    let row =
+        "         1    764.16 us    764.16 us    764.16 us     spinlock   poll_freewait+0x32\n";
+    let bare = |quality: &Quality| table(By::Caller, &DEFAULT_FIELDS, &rows, quality, Detail::Rows);
+    assert_eq!(bare(&clean()), row);
+    let lossy = bare(&Quality { uncertain: 1, ..clean() });
+    assert!(lossy.starts_with(" contended ") && lossy.contains(row), "{lossy}");
+    assert!(lossy.contains(" 9,812 waits in "), "{lossy}");
 }

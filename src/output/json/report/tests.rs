@@ -67,9 +67,9 @@ fn parsed(info: &ReportInfo<'_>, by: &[By], keys: &[RowKey], quality: &Quality) 
         open: &[open],
         quality,
         duration_ns: 500_000_000,
-        lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
+        lock_names: &lock_names(),
         cgroups: None,
     };
     let text = written(|out| report(info, &summary, out));

@@ -1,0 +1,83 @@
+//! Where the report goes, and in which format.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use crate::output::table::View;
+use crate::output::{ReportInfo, Summary, csv, footer, json, perf_csv, table};
+use crate::pipeline::Format;
+
+use super::config::RecordConfig;
+use super::formats::Report;
+use super::terminal::{plain, view};
+
+/// To the file if there is one, else to stdout; to stderr if nobody reads stdout, as a table. An
+/// error comes with the place that could not be written to.
+pub(super) fn print(
+    config: &RecordConfig,
+    info: &ReportInfo<'_>,
+    summary: &Summary<'_>,
+    file: Option<File>,
+    stdout_works: bool,
+) -> Result<(), (String, io::Error)> {
+    let mut of_stream = Vec::new();
+    if config.stream == Some(Format::Json) {
+        json::summary(summary, &mut of_stream).map_err(on_stdout)?;
+    }
+    if let Some(mut file) = file {
+        let written =
+            report(config, info, summary, plain(config)).and_then(|text| file.write_all(&text));
+        let place = config.output.as_ref().map(|path| path.display().to_string());
+        written.map_err(|error| (place.unwrap_or_default(), error))?;
+        return to_stdout(&of_stream, stdout_works).map_err(on_stdout);
+    }
+    let text = match config.stream {
+        Some(Format::Json) => of_stream,
+        Some(Format::Text) => {
+            let text = report(config, info, summary, view(&io::stdout(), config));
+            [b"\n".to_vec(), text.map_err(on_stdout)?].concat()
+        }
+        None => report(config, info, summary, view(&io::stdout(), config)).map_err(on_stdout)?,
+    };
+    let printed = to_stdout(&text, stdout_works);
+    let plain = plain(config);
+    let said = match printed {
+        Err(_) if !config.quiet => table::write(summary, plain, &mut io::stderr().lock()),
+        // CSV itself has no place for it.
+        Ok(()) if config.format == Report::Csv && !plain.detail.is_bare(summary.quality) => {
+            footer::write(summary, plain, &mut io::stderr().lock())
+        }
+        _ => Ok(()),
+    };
+    // If stderr is gone there is nobody to tell.
+    let _ = said.is_ok();
+    printed.map_err(on_stdout)
+}
+
+fn on_stdout(error: io::Error) -> (String, io::Error) {
+    ("stdout".to_owned(), error)
+}
+
+fn to_stdout(text: &[u8], works: bool) -> io::Result<()> {
+    if !works {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    }
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text).and_then(|()| stdout.flush())
+}
+
+fn report(
+    config: &RecordConfig,
+    info: &ReportInfo<'_>,
+    summary: &Summary<'_>,
+    view: View,
+) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    match &config.format {
+        Report::Table => table::write(summary, view, &mut text)?,
+        Report::Perf(separator) => perf_csv::write(summary, separator, view.detail, &mut text)?,
+        Report::Csv => csv::write(summary, &mut text)?,
+        Report::Json => json::report(info, summary, &mut text)?,
+    }
+    Ok(text)
+}
