@@ -295,8 +295,8 @@ fn everything_relied_on_is_set() {
     let config = Config { buffer_size_kb: 300, buffer_percent: 40, ..Config::default() };
     let mut instance = Instance::create(&tracefs, &config).unwrap();
     instance.enable("lock", "contention_begin").unwrap();
-    instance.record_stacks("lock", "contention_begin").unwrap();
-    instance.record_stacks("lock", "contention_begin").unwrap();
+    instance.record_stacks("lock", "contention_begin", None).unwrap();
+    instance.record_stacks("lock", "contention_begin", None).unwrap();
 
     let path = instance.path().to_owned();
     let read = |name: &str| fs::read_to_string(path.join(name)).unwrap();
@@ -360,9 +360,9 @@ fn the_top_level_stays_as_it_was() {
     };
     let before = state();
     let mut instance = tracing_switches(&tracefs, &Config::default());
-    instance.record_stacks("lock", "contention_begin").unwrap();
     let (from, until) = (("lock", "contention_end"), ("mmap_lock", "mmap_lock_released"));
     instance.record_between(("mmap_lock", "mmap_lock_acquire_returned"), from, until).unwrap();
+    instance.record_stacks("lock", "contention_begin", None).unwrap();
     let mut rings = open_rings(&instance, Reader::Read).unwrap();
     instance.start().unwrap();
     ping_pong(100);

@@ -11,31 +11,32 @@ const MAX_KEYS: usize = 4096;
 
 /// Sums that one worker has not flushed yet.
 #[derive(Debug)]
-pub struct Delta<K> {
-    sums: HashMap<K, Stats, FixedState>,
+pub struct Delta<K, W> {
+    sums: HashMap<K, Stats<W>, FixedState>,
 }
 
-impl<K: Key> Default for Delta<K> {
+impl<K: Key, W> Default for Delta<K, W> {
     fn default() -> Self {
         Delta { sums: HashMap::default() }
     }
 }
 
-impl<K: Key> Delta<K> {
-    /// Adds one wait. Flushes into `aggregate` first if too many keys have gathered.
-    pub fn add(&mut self, key: K, sample: Sample, aggregate: &Aggregate<K>) {
+impl<K: Key, W: Copy + Ord> Delta<K, W> {
+    /// Adds one wait, with what bears witness to it. Flushes into `aggregate` first if too many
+    /// keys have gathered.
+    pub fn add(&mut self, key: K, sample: Sample, witness: W, aggregate: &Aggregate<K, W>) {
         if self.sums.len() >= MAX_KEYS && !self.sums.contains_key(&key) {
             self.flush(aggregate);
         }
-        self.sums.entry(key).or_default().add(sample);
+        self.sums.entry(key).or_default().add(sample, witness);
     }
 
     /// Moves everything into `aggregate`.
-    pub fn flush(&mut self, aggregate: &Aggregate<K>) {
+    pub fn flush(&mut self, aggregate: &Aggregate<K, W>) {
         let mut overflow = Vec::new();
         for (key, stats) in self.sums.drain() {
-            if !aggregate.merge(key, &stats) {
-                overflow.push((key.bucket(), stats));
+            if let Some(refused) = aggregate.merge(key, stats) {
+                overflow.push((key.bucket(), refused));
             }
         }
         aggregate.overflow(&overflow);

@@ -11,33 +11,33 @@ use super::{Key, Stats};
 
 /// Sums by key, at most a given number of keys, and the sums of everything beyond.
 #[derive(Debug)]
-pub struct Aggregate<K: Key> {
-    rows: DashMap<K, Stats, FixedState>,
+pub struct Aggregate<K: Key, W> {
+    rows: DashMap<K, Stats<W>, FixedState>,
     /// Keys held. Taken before the insertion, so that the bound is never passed.
     keys: AtomicUsize,
     bound: usize,
-    overflow: Mutex<Overflow>,
+    overflow: Mutex<Overflow<W>>,
 }
 
-#[derive(Debug, Default)]
-struct Overflow {
-    rows: Vec<Stats>,
+#[derive(Debug)]
+struct Overflow<W> {
+    rows: Vec<Stats<W>>,
     refused_flushes: u64,
 }
 
 /// The map at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot<K> {
+pub struct Snapshot<K, W> {
     /// Every row, in the order of keys.
-    pub rows: Vec<(K, Stats)>,
+    pub rows: Vec<(K, Stats<W>)>,
     /// The overflow rows, by [`Key::bucket`].
-    pub overflow: Vec<Stats>,
+    pub overflow: Vec<Stats<W>>,
     /// How often a worker's sums for a key were refused: at least the number of keys without a row
     /// of their own, at most the number of waits in the overflow rows.
     pub refused_flushes: u64,
 }
 
-impl<K> Snapshot<K> {
+impl<K, W> Snapshot<K, W> {
     /// All waits in it, those in the overflow rows included.
     pub fn waits(&self) -> u64 {
         let rows = self.rows.iter().map(|(_, stats)| stats).chain(&self.overflow);
@@ -45,9 +45,9 @@ impl<K> Snapshot<K> {
     }
 }
 
-impl<K: Key> Aggregate<K> {
+impl<K: Key, W: Copy + Ord> Aggregate<K, W> {
     /// An empty map for at most `bound` keys.
-    pub fn new(bound: usize) -> Aggregate<K> {
+    pub fn new(bound: usize) -> Aggregate<K, W> {
         let overflow = Overflow { rows: vec![Stats::default(); K::BUCKETS], refused_flushes: 0 };
         Aggregate {
             rows: DashMap::default(),
@@ -57,26 +57,26 @@ impl<K: Key> Aggregate<K> {
         }
     }
 
-    /// Adds to the key's row; false if it has none and the map is full.
-    pub(super) fn merge(&self, key: K, stats: &Stats) -> bool {
+    /// Adds to the key's row; gives the sums back if it has none and the map is full.
+    pub(super) fn merge(&self, key: K, stats: Stats<W>) -> Option<Stats<W>> {
         if let Some(mut row) = self.rows.get_mut(&key) {
-            row.merge(stats);
-            return true;
+            row.merge(&stats);
+            return None;
         }
         if self.keys.load(Ordering::Relaxed) >= self.bound {
-            return false;
+            return Some(stats);
         }
         // The place is reserved with the shard locked: two workers with one new key take one place.
         match self.rows.entry(key) {
-            Entry::Occupied(mut row) => row.get_mut().merge(stats),
-            Entry::Vacant(place) if self.reserve() => drop(place.insert(*stats)),
-            Entry::Vacant(_) => return false,
+            Entry::Occupied(mut row) => row.get_mut().merge(&stats),
+            Entry::Vacant(place) if self.reserve() => drop(place.insert(stats)),
+            Entry::Vacant(_) => return Some(stats),
         }
-        true
+        None
     }
 
     /// Adds what found no place, by bucket.
-    pub(super) fn overflow(&self, refused: &[(usize, Stats)]) {
+    pub(super) fn overflow(&self, refused: &[(usize, Stats<W>)]) {
         if refused.is_empty() {
             return;
         }
@@ -90,9 +90,10 @@ impl<K: Key> Aggregate<K> {
     }
 
     /// A copy of everything. May be taken while workers flush.
-    pub fn snapshot(&self) -> Snapshot<K> {
-        let mut rows: Vec<_> = self.rows.iter().map(|row| (*row.key(), *row.value())).collect();
-        rows.sort_unstable_by_key(|&(key, _)| key);
+    pub fn snapshot(&self) -> Snapshot<K, W> {
+        let mut rows: Vec<_> =
+            self.rows.iter().map(|row| (*row.key(), row.value().clone())).collect();
+        rows.sort_unstable_by_key(|(key, _)| *key);
         let overflow = self.lock_overflow();
         Snapshot {
             rows,
@@ -115,7 +116,7 @@ impl<K: Key> Aggregate<K> {
     }
 
     /// Sums stay usable although a worker panicked with the lock held: each addition is whole.
-    fn lock_overflow(&self) -> MutexGuard<'_, Overflow> {
+    fn lock_overflow(&self) -> MutexGuard<'_, Overflow<W>> {
         self.overflow.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,10 +11,15 @@
 //! refused: its sums go to an overflow row, so rows and overflow always add up to everything.
 //! A full map costs no more than a half-full one: a look-up that misses, and one addition.
 //!
+//! A row has counts, times, their [`Histogram`], and the *witness* of its longest wait: something
+//! that came with the wait and of which only the order is known here. Of equally long waits the
+//! least witness stays, so rows do not depend on who flushes first.
+//!
 //! Invariants: no guard of the map leaves this module (a guard held across another call on the
 //! map can deadlock); totals are conserved; nothing here knows what a key means.
 
 mod delta;
+mod histogram;
 mod map;
 mod stats;
 
@@ -22,6 +27,7 @@ mod stats;
 mod tests;
 
 pub use delta::Delta;
+pub use histogram::Histogram;
 pub use map::{Aggregate, Snapshot};
 pub use stats::{Sample, Stats};
 

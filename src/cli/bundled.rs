@@ -10,13 +10,15 @@ use crate::cmdline_cache::CmdlineCache;
 use crate::contention::Begins;
 use crate::event::decode::Decoder;
 use crate::event::{Cpu, Tid};
-use crate::output::RunInfo;
+use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{Engine, Keep, Queue, Setup, Stream, Targets, replay};
 use crate::symbols::{CallerFinder, Kallsyms, StackTable};
 use crate::tracefs::{Abi, Endian, EventFormat, SubbufLayout};
 
 use super::config::RecordConfig;
+use super::facts::Facts;
 use super::outcome::{Outcome, conclude};
+use super::record::{STREAM_BYTES, report_file};
 use super::run::Ending;
 
 /// See `assets/demo/README.md`.
@@ -33,6 +35,7 @@ const DURATION: Duration = Duration::from_millis(250);
 /// Shows the recording as a run of its own; returns the exit status.
 pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
     let symbols = Arc::new(Kallsyms::parse(KALLSYMS));
+    let facts = Facts::new(config)?;
     let layout = SubbufLayout::parse(HEADER_PAGE)?;
     // Each file begins with the event's name.
     let formats = FORMATS.split("name: ").skip(1);
@@ -52,32 +55,40 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
             targets: Targets::All,
             cpus: None,
             min_wait_ns: config.min_wait_ns,
+            filters: facts.filters(config, &symbols)?,
             own: Tid(u32::MAX),
-            by: config.by,
+            by: config.by.clone(),
+            max_stack: config.max_stack,
         },
         rows: config.rows,
         raw: config.raw,
         begins: Begins::All,
     };
     let mut engine = Engine::new(setup, [Cpu(0), Cpu(1)]);
+    let run = RunInfo { clock: "mono", kernel: KERNEL, cpus: RINGS.len(), command: &[] };
     let mut stream = match config.stream {
         Some(format) => {
-            let queue = Queue::new(io::stdout()).context("cannot start the stream's thread")?;
+            let queue = Queue::new(io::stdout(), STREAM_BYTES)
+                .context("cannot start the stream's thread")?;
             Some(Stream::new(format, &symbols, queue))
         }
         None => None,
     };
     if let Some(stream) = &mut stream {
-        stream.header(&RunInfo { clock: "mono", kernel: KERNEL, cpus: RINGS.len(), command: &[] });
+        stream.header(&run);
     }
     replay(&mut engine, &RINGS, layout.size_bytes(), &mut stream);
     conclude(Outcome {
         config,
+        info: ReportInfo { run, host: None, date: None, start_ns: None, end_ns: None },
         traced: Ok(Ending::TargetsGone),
         ended: Ok(None),
         stream,
+        report: report_file(config)?,
         symbols: &symbols,
+        texts: facts.texts(),
         duration: DURATION,
+        own_cpu_ns: None,
         results: engine.finish(),
     })
 }

@@ -103,7 +103,7 @@ fn lockdep(instance: &Instance) -> Finding {
 
 /// Stacks, and whether rings can be mapped; the instance is needed no more after that.
 fn stacks(mut instance: Instance, findings: &mut Vec<Finding>) {
-    findings.push(match instance.record_stacks("lock", "contention_begin") {
+    findings.push(match instance.record_stacks("lock", "contention_begin", None) {
         Ok(()) => Finding::ok("kernel stacks", "stacktrace trigger".to_owned()),
         Err(error) => Finding::limited("kernel stacks", &error),
     });

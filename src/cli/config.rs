@@ -2,16 +2,19 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::event::Cpu;
 use crate::pipeline::{Format, Plan};
-use crate::report::{self, Column};
+use crate::report::{self, Column, MAX_KEYS};
 use crate::tracefs::{self, Clock, Config, parse_cpu_list};
 
-use super::args::{By, CommonArgs, Reader, RecordArgs, SortKey, StreamFormat};
+use super::args::{By, Color, CommonArgs, Reader, RecordArgs};
 use super::exit::Usage;
+use super::formats::{Report, formats};
+use super::wanted::Wanted;
 
 /// Whose waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,17 +37,27 @@ pub(super) struct RecordConfig {
     pub(super) command: Vec<OsString>,
     pub(super) plan: Plan,
     pub(super) stream: Option<Format>,
+    pub(super) report: Report,
+    pub(super) color: Color,
     pub(super) raw: bool,
-    pub(super) by: report::By,
+    pub(super) by: Vec<report::By>,
+    pub(super) columns: Vec<&'static Column>,
     pub(super) sort_by: &'static Column,
+    pub(super) hist: bool,
     pub(super) entries: Option<usize>,
+    pub(super) wanted: Wanted,
     pub(super) min_wait_ns: u64,
+    pub(super) max_stack: Option<NonZeroUsize>,
     pub(super) rows: usize,
     pub(super) tick: Duration,
+    pub(super) kallsyms: Option<PathBuf>,
     pub(super) tracefs: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
     pub(super) strict: bool,
     pub(super) verbose: bool,
     pub(super) quiet: bool,
+    /// What to say about the arguments themselves.
+    pub(super) notes: Vec<&'static str>,
 }
 
 impl RecordConfig {
@@ -53,14 +66,17 @@ impl RecordConfig {
         let cpus = args.cpu.as_deref().map(parse_cpu_list).transpose();
         let cpus = cpus.map_err(|error| Usage(format!("-C: {error}")))?;
         let whose = match args {
-            _ if args.all_cpus => Whose::All,
             _ if !args.pid.is_empty() => Whose::Processes(args.pid.clone()),
             _ if !args.tid.is_empty() => Whose::Threads(args.tid.clone()),
+            // Tasks are narrower than the machine: perf lets them win too.
+            _ if args.all_cpus => Whose::All,
             _ if !args.command.is_empty() => Whose::Command,
             _ => Whose::All,
         };
         let cpus = cpus.map(|cpus| cpus.into_iter().map(Cpu).collect());
-        RecordConfig::new(whose, cpus, args.command.clone(), &args.common)
+        args.perf.check()?;
+        let config = RecordConfig::new(whose, cpus, args.command.clone(), &args.common)?;
+        Ok(RecordConfig { notes: args.perf.notes().collect(), ..config })
     }
 
     /// What `demo` was asked for: `command` is its workload.
@@ -77,40 +93,45 @@ impl RecordConfig {
         command: Vec<OsString>,
         args: &CommonArgs,
     ) -> Result<RecordConfig, Usage> {
-        let by = if args.threads {
-            By::Task
-        } else if args.lock_addr {
-            By::Lock
-        } else {
-            args.by
+        let by = match args {
+            _ if args.threads => vec![report::By::Task],
+            _ if args.lock_addr => vec![report::By::Lock],
+            _ if args.lock_cgroup => vec![report::By::Cgroup],
+            _ => keys(&args.by)?,
         };
+        let (stream, report) = formats(args)?;
+        let wanted = Wanted::new(args)?;
         let min_wait = args.min_wait.unwrap_or_default().as_nanos();
         Ok(RecordConfig {
             whose,
             cpus,
             command,
-            plan: plan(args)?,
-            stream: match args.stream {
-                StreamFormat::Text => Some(Format::Text),
-                StreamFormat::Json => Some(Format::Json),
-                StreamFormat::None => None,
+            plan: Plan {
+                flags: wanted.flags().to_vec(),
+                cgroups: by.contains(&report::By::Cgroup) || !wanted.cgroups().is_empty(),
+                ..plan(args)?
             },
+            stream,
+            report,
+            color: args.color,
             raw: args.raw,
-            by: match by {
-                By::Caller => report::By::Caller,
-                By::Lock => report::By::Lock,
-                By::Task => report::By::Task,
-                By::Type => report::By::Type,
-            },
-            sort_by: column(args.key)?,
+            by,
+            columns: columns(&args.field, args.key),
+            sort_by: args.key,
+            hist: args.hist,
             entries: args.entries,
+            wanted,
             min_wait_ns: u64::try_from(min_wait).unwrap_or(u64::MAX),
+            max_stack: args.max_stack,
             rows: args.map_nr_entries,
             tick: args.tick,
+            kallsyms: args.kallsyms.clone(),
             tracefs: args.tracefs.clone(),
+            output: args.output.clone(),
             strict: args.strict,
             verbose: args.verbose,
             quiet: args.quiet,
+            notes: Vec::new(),
         })
     }
 }
@@ -143,18 +164,86 @@ fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
             Reader::Mmap => tracefs::Reader::Mapped,
         },
         stacks: !args.no_stack,
+        cgroups: false,
+        flags: Vec::new(),
         mmap_lock: args.learn_mmap_lock,
         further: further.collect::<Result<_, _>>()?,
     })
 }
 
-fn column(key: SortKey) -> Result<&'static Column, Usage> {
-    let id = match key {
-        SortKey::Contended => "contended",
-        SortKey::WaitTotal => "wait_total",
-        SortKey::WaitMax => "wait_max",
-        SortKey::WaitMin => "wait_min",
-        SortKey::AvgWait => "avg_wait",
-    };
-    Column::find(id).ok_or_else(|| Usage(format!("-k {id}: no such column")))
+/// Each column once, that of the order among them, as perf has it.
+fn columns(fields: &[&'static Column], sort_by: &'static Column) -> Vec<&'static Column> {
+    let mut columns: Vec<&'static Column> = Vec::new();
+    for &column in fields.iter().chain([&sort_by]) {
+        if !columns.iter().any(|known| known.id == column.id) {
+            columns.push(column);
+        }
+    }
+    columns
+}
+
+fn keys(asked: &[By]) -> Result<Vec<report::By>, Usage> {
+    let keys: Vec<report::By> = asked
+        .iter()
+        .map(|by| match by {
+            By::Caller => report::By::Caller,
+            By::Stack => report::By::Stack,
+            By::Lock => report::By::Lock,
+            By::Task => report::By::Task,
+            By::Process => report::By::Process,
+            By::Comm => report::By::Comm,
+            By::Cgroup => report::By::Cgroup,
+            By::Type => report::By::Type,
+            By::Cpu => report::By::Cpu,
+            By::Context => report::By::Context,
+        })
+        .collect();
+    let twice =
+        keys.iter().enumerate().any(|(place, key)| keys.iter().take(place).any(|k| k == key));
+    match keys.len() {
+        _ if twice => Err(Usage("--by: each key once".to_owned())),
+        1..=MAX_KEYS => Ok(keys),
+        count => Err(Usage(format!("--by: {count} keys, of at most {MAX_KEYS}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::args::{Cli, Command};
+    use super::RecordConfig;
+    use clap::Parser;
+
+    fn columns(arguments: &[&str]) -> Result<Vec<&'static str>, String> {
+        let cli = Cli::try_parse_from([&["ftlock", "record"], arguments].concat());
+        match cli.map_err(|error| error.to_string())?.command {
+            Command::Record(args) => {
+                let config = RecordConfig::of_record(&args).map_err(|error| error.to_string())?;
+                Ok(config.columns.iter().map(|column| column.id).collect())
+            }
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn columns_are_those_asked_for_and_that_of_the_order() {
+        let perfs = ["contended", "wait_total", "wait_max", "avg_wait"];
+        let table: [(&[&str], &[&str]); 5] = [
+            (&[], &perfs),
+            (&["-k", "wait_max"], &perfs),
+            (&["-F", "p99,contended,p99", "-k", "wait_min"], &["p99", "contended", "wait_min"]),
+            (&["--field=share", "-k", "p50"], &["share", "p50"]),
+            (&["-F", "wait_max"], &["wait_max", "wait_total"]),
+        ];
+        for (arguments, expected) in table {
+            assert_eq!(columns(arguments).unwrap(), expected, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_column_is_refused_with_the_known_ones() {
+        for arguments in [["-F", "wait_max,nope"], ["-F", ""], ["-k", "total wait"]] {
+            let error = columns(&arguments).unwrap_err();
+            assert!(error.contains("wait_total") && error.contains("share"), "{error}");
+        }
+    }
 }

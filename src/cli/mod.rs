@@ -8,10 +8,16 @@ mod config;
 mod demo;
 mod demo_workload;
 mod exit;
+mod facts;
+mod formats;
+mod meter;
 mod notes;
 mod outcome;
+mod perf_args;
 mod record;
 mod run;
+mod terminal;
+mod wanted;
 
 use clap::Parser;
 

@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use super::terminal::status_width;
+
 /// How often the status line changes.
 const REFRESH: Duration = Duration::from_millis(500);
 
@@ -10,16 +12,16 @@ const REFRESH: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(super) struct Notes {
     quiet: bool,
-    /// A status line can be shown without the stream's lines running through it.
+    /// A status line can be shown without other lines running through it.
     live: bool,
     shown: bool,
     refreshed: Option<Instant>,
 }
 
 impl Notes {
-    /// `stream_shows`: the stream goes to a terminal and shows by itself that the run lives.
-    pub(super) fn new(quiet: bool, stream_shows: bool) -> Notes {
-        let live = !quiet && !stream_shows && io::stderr().is_terminal();
+    /// `others_write`: to the same terminal, while the run lasts.
+    pub(super) fn new(quiet: bool, others_write: bool) -> Notes {
+        let live = !quiet && !others_write && io::stderr().is_terminal();
         Notes { quiet, live, shown: false, refreshed: None }
     }
 
@@ -32,11 +34,13 @@ impl Notes {
         }
     }
 
-    /// The status line, on a terminal and not too often.
+    /// The status line, in ASCII, on a terminal and not too often.
     pub(super) fn status(&mut self, line: impl FnOnce() -> String) {
         let due = self.refreshed.is_none_or(|last| last.elapsed() >= REFRESH);
         if self.live && due {
-            let _ = write!(io::stderr(), "\r\x1b[K{}", line()).is_ok();
+            let width = status_width(&io::stderr());
+            let line: String = line().chars().take(width).collect();
+            let _ = write!(io::stderr(), "\r\x1b[K{line}").is_ok();
             self.shown = true;
             self.refreshed = Some(Instant::now());
         }

@@ -1,35 +1,60 @@
 //! The end of a run: where the report goes, and the exit status.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::event::Cpu;
-use crate::output::{Summary, json, table};
-use crate::pipeline::{Ended, Format, Results, Stream, open_waits, quality, status_code};
-use crate::report::{Column, DEFAULT_FIELDS, Quality, Row, RowKey, select};
+use crate::output::perf_csv::Comments;
+use crate::output::table::View;
+use crate::output::{ReportInfo, Summary, csv, footer, json, perf_csv, table};
+use crate::pipeline::{
+    Ended, Format, Results, Stream, StreamTexts, open_waits, quality, status_code,
+};
+use crate::report::{Quality, Row, RowKey, select};
 use crate::symbols::Kallsyms;
 use crate::tracefs::CpuStats;
 
 use super::config::RecordConfig;
 use super::exit::{self, DONE, FAILED, INCOMPLETE};
+use super::formats::Report;
 use super::run::Ending;
+use super::terminal::view;
 
 /// All that a run left.
 pub(super) struct Outcome<'a> {
     pub(super) config: &'a RecordConfig,
+    pub(super) info: ReportInfo<'a>,
     /// Why it ended.
     pub(super) traced: anyhow::Result<Ending>,
     /// What the instance said at the end, if it was asked.
     pub(super) ended: anyhow::Result<Option<Ended>>,
     pub(super) stream: Option<Stream<'a>>,
+    /// Where the report goes; to stdout if not given.
+    pub(super) report: Option<File>,
     pub(super) symbols: &'a Kallsyms,
+    pub(super) texts: &'a StreamTexts,
     pub(super) duration: Duration,
+    /// CPU time of ours in it; none for a recording.
+    pub(super) own_cpu_ns: Option<u64>,
     pub(super) results: Results,
 }
 
 /// Prints the report where someone can read it; returns the exit status.
 pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
-    let Outcome { config, traced, ended, stream, symbols, duration, results } = outcome;
+    let Outcome {
+        config,
+        info,
+        traced,
+        ended,
+        stream,
+        report,
+        symbols,
+        texts,
+        duration,
+        own_cpu_ns,
+        results,
+    } = outcome;
     let (dropped_lines, streamed) = match stream {
         Some(stream) => stream.finish(),
         None => (0, Ok(())),
@@ -40,28 +65,34 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     };
     let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
     let quality = quality(&results, stats, dropped_lines, config.plan.stacks);
+    let quality = Quality { own_cpu_ns, ..quality };
     let rows = rows(config, &results);
     let open = open_waits(&results);
-    let columns: Vec<_> = DEFAULT_FIELDS.iter().filter_map(|id| Column::find(id)).collect();
     let summary = Summary {
-        by: config.by,
-        columns: &columns,
+        by: &config.by,
+        columns: &config.columns,
         rows: &rows,
-        totals: results.kept.rows,
+        totals: &results.kept.rows,
         open: &open,
         quality: &quality,
         duration_ns: u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
         lock_names: &results.lock_names,
         symbols,
+        stacks: &results.stacks,
+        cgroups: texts.cgroups.as_deref(),
     };
-    let printed = print(config, &summary, streamed.is_ok());
+    let printed = print(config, &info, &summary, report, streamed.is_ok());
     let mut status = status(config, &quality, &traced);
     if disturbed(ended.as_ref(), &results, stats) {
         status = FAILED;
     }
-    let write_error = streamed.and(printed).err();
-    let write_error = write_error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
-    let write_error = write_error.map(|error| anyhow::anyhow!("cannot write to stdout: {error}"));
+    let place =
+        config.output.as_ref().map_or("stdout".to_owned(), |path| path.display().to_string());
+    let write_error = streamed.map_err(|error| ("stdout".to_owned(), error));
+    let write_error = write_error.and(printed.map_err(|error| (place, error))).err();
+    let write_error = write_error.filter(|(_, error)| error.kind() != io::ErrorKind::BrokenPipe);
+    let write_error =
+        write_error.map(|(place, error)| anyhow::anyhow!("cannot write to {place}: {error}"));
     for error in traced.err().into_iter().chain(end_error).chain(write_error) {
         status = exit::tell(&error);
     }
@@ -70,34 +101,74 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
 
 /// The rows to show, in order; the overflow rows behind them.
 fn rows(config: &RecordConfig, results: &Results) -> Vec<Row> {
-    let rows = results.rows.rows.iter().map(|&(key, stats)| Row { key, stats });
+    let rows = results.rows.rows.iter().map(|(key, stats)| (*key, stats));
     let overflow = results.rows.overflow.iter().enumerate();
-    let overflow = overflow.map(|(bucket, &stats)| Row { key: RowKey::of_bucket(bucket), stats });
-    let all = rows.chain(overflow.filter(|row| row.stats.waits() > 0)).collect();
-    select(all, config.sort_by, config.entries)
+    let overflow = overflow.map(|(bucket, stats)| (RowKey::of_bucket(bucket), stats));
+    let all = rows.chain(overflow.filter(|(_, stats)| stats.waits() > 0));
+    let all = all.map(|(key, stats)| Row { key, stats: stats.clone() }).collect();
+    select(all, config.sort_by, &results.kept.rows, config.entries)
 }
 
-/// To stdout; the table to stderr if nobody reads stdout.
-fn print(config: &RecordConfig, summary: &Summary<'_>, stdout_works: bool) -> io::Result<()> {
-    let detail = if config.verbose { table::Detail::Everything } else { table::Detail::Notable };
+/// To the file, or to stdout; the table to stderr if nobody reads stdout.
+fn print(
+    config: &RecordConfig,
+    info: &ReportInfo<'_>,
+    summary: &Summary<'_>,
+    file: Option<File>,
+    stdout_works: bool,
+) -> io::Result<()> {
+    let mut stdout = io::stdout();
+    let view = view(&stdout, config);
     let mut text = Vec::new();
     match config.stream {
         Some(Format::Json) => json::summary(summary, &mut text)?,
         Some(Format::Text) => {
-            text.push(b'\n');
-            table::write(summary, detail, &mut text)?;
+            if file.is_none() {
+                text.push(b'\n');
+            }
+            table::write(summary, view, &mut text)?;
         }
-        None => table::write(summary, detail, &mut text)?,
+        None => report(config, info, summary, view, &mut text)?,
     }
-    let mut stdout = io::stdout().lock();
+    if let Some(mut file) = file {
+        return file.write_all(&text);
+    }
     let printed = match stdout_works {
         true => stdout.write_all(&text).and_then(|()| stdout.flush()),
         false => Err(io::ErrorKind::BrokenPipe.into()),
     };
-    if printed.is_err() && !config.quiet {
-        table::write(summary, detail, &mut io::stderr().lock())?;
+    let plain = View { detail: view.detail, hist_width: view.hist_width, ..View::default() };
+    match printed {
+        _ if config.quiet => {}
+        Err(_) => table::write(summary, plain, &mut io::stderr().lock())?,
+        // CSV itself has no place for it.
+        Ok(()) if config.report == Report::Csv => {
+            footer::write(summary, plain, &mut io::stderr().lock())?;
+        }
+        Ok(()) => {}
     }
     printed
+}
+
+/// The report where no stream goes before it.
+fn report(
+    config: &RecordConfig,
+    info: &ReportInfo<'_>,
+    summary: &Summary<'_>,
+    view: View,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let comments = match config {
+        _ if config.quiet => Comments::None,
+        _ if config.verbose => Comments::Everything,
+        _ => Comments::Notable,
+    };
+    match &config.report {
+        Report::Table => table::write(summary, view, out),
+        Report::Perf(separator) => perf_csv::write(summary, separator, comments, out),
+        Report::Csv => csv::write(summary, out),
+        Report::Json => json::report(info, summary, out),
+    }
 }
 
 fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Ending>) -> u8 {
@@ -116,7 +187,9 @@ fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Endi
 fn disturbed(ended: Option<&Ended>, results: &Results, stats: &[(Cpu, Option<CpuStats>)]) -> bool {
     let changes =
         ended.map_or(&[][..], |ended| &ended.disturbances).iter().map(ToString::to_string);
-    let stolen = results.read.iter().zip(stats).filter_map(|((cpu, read), (_, stats))| {
+    // Of a damaged sub-buffer we have not read all events either.
+    let whole = results.read.iter().zip(stats).filter(|((_, read), _)| read.faults.is_empty());
+    let stolen = whole.filter_map(|((cpu, read), (_, stats))| {
         let taken = stats.as_ref()?.read_events.checked_sub(read.events).filter(|&n| n > 0)?;
         Some(format!("someone else read {taken} events from the ring of cpu {}", cpu.0))
     });

@@ -1,5 +1,6 @@
 //! `ftlock record`: trace, stream, and print what it came to.
 
+use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,23 +12,29 @@ use anyhow::{Context, anyhow};
 
 use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::PidNamespace;
-use crate::contention::Begins;
 use crate::event::Tid;
-use crate::output::RunInfo;
+use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{
-    self, Asked, Engine, Format, Keep, Live, NESTED, Queue, Session, Setup, Signals, Stream,
-    Targets, Watched, Workload, enter,
+    self, Asked, Engine, Filters, Format, Keep, Live, NESTED, Queue, Session, Setup, Signals,
+    Stream, Targets, Watched, Workload, enter,
 };
 use crate::symbols::{Availability, CallerFinder, Kallsyms, StackTable};
 
 use super::args::RecordArgs;
 use super::config::{RecordConfig, Whose};
+use super::exit::Usage;
+use super::facts::Facts;
+use super::meter::Meter;
 use super::notes::Notes;
 use super::outcome::{Outcome, conclude};
 use super::run::Run;
 
 /// Names held at once: every task of a large machine, and the renames of a busy second.
 const MAX_NAMES: usize = 1 << 18;
+
+/// Lines of the stream that may wait for their reader, and for a CPU to write them on a machine
+/// that is overloaded: half a minute of a busy one's waits.
+pub(super) const STREAM_BYTES: usize = 128 << 20;
 
 /// Runs `ftlock record`.
 pub(super) fn run(args: &RecordArgs) -> anyhow::Result<u8> {
@@ -37,19 +44,36 @@ pub(super) fn run(args: &RecordArgs) -> anyhow::Result<u8> {
 /// Records as configured; returns the exit status.
 pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let signals = Signals::take_over().context("cannot handle signals")?;
-    let mut notes = Notes::new(config.quiet, config.stream.is_some() && io::stdout().is_terminal());
+    let mut notes = Notes::new(config.quiet, talks_on_terminal(config));
+    for note in &config.notes {
+        notes.say(note);
+    }
     let watched = watched(config)?;
-    let symbols = Arc::new(kernel_symbols(config, &mut notes));
+    let symbols = Arc::new(kernel_symbols(config, &mut notes)?);
+    let facts = Facts::new(config)?;
+    let filters = facts.filters(config, &symbols)?;
+    let report = report_file(config)?;
     let session = start(config, &mut notes)?;
     let namespace = session.namespace;
-    let (mut live, mut engine) = prepare(config, session, &symbols)?;
+    check_cpus(config, &session.live)?;
+    let (mut live, mut engine) = prepare(config, session, &symbols, filters, &facts);
     live.wake_on(signals.wake())?;
     live.wake_when_unread(&io::stdout());
     live.trace_locks(&config.plan)?;
+    let start_ns = live.now_ns().ok();
+    let meter = Meter::start();
     let workload = config.command.split_first();
     let workload = workload.map(|(program, arguments)| Workload::start(program, arguments));
     let workload = workload.transpose()?;
-    let mut stream = stream(config, &symbols, &live)?;
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let command: Vec<&[u8]> = config.command.iter().map(|word| word.as_bytes()).collect();
+    let info = RunInfo {
+        clock: config.plan.instance.clock.name(),
+        kernel: &release,
+        cpus: live.cpus().count(),
+        command: &command,
+    };
+    let mut stream = stream(config, &symbols, &facts, &info)?;
     let mut run = Run {
         config,
         signals,
@@ -60,11 +84,12 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         gaps: 0,
         forgot: Instant::now(),
         notes,
+        meter,
     };
-    let started = Instant::now();
     let traced = catch_unwind(AssertUnwindSafe(|| run.trace(&mut live, &mut engine, &mut stream)));
     let traced = traced.unwrap_or_else(|_| Err(anyhow!("internal error, as told above")));
     run.notes.clear();
+    let (duration, end_ns) = (run.meter.elapsed(), live.now_ns().ok());
     let ended = match &traced {
         Ok(_) => live.end(&mut engine, &mut stream).map(Some).map_err(anyhow::Error::from),
         // Whatever failed may fail again: remove the instance, keep what was seen.
@@ -74,15 +99,33 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         }
     };
     run.signals.let_the_next_one_kill();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     conclude(Outcome {
         config,
+        info: ReportInfo {
+            run: info,
+            host: Some(&host),
+            date: Some(run.meter.date),
+            start_ns,
+            end_ns,
+        },
         traced,
         ended,
         stream,
+        report,
         symbols: &symbols,
-        duration: started.elapsed(),
+        texts: facts.texts(),
+        duration,
+        own_cpu_ns: Some(run.meter.cpu_ns()),
         results: engine.finish(),
     })
+}
+
+/// Whether something else writes to the terminal while we trace: the stream shows by itself that
+/// the run lives, and a command's lines would run into ours.
+fn talks_on_terminal(config: &RecordConfig) -> bool {
+    let streams = config.stream.is_some() && io::stdout().is_terminal();
+    streams || !config.command.is_empty()
 }
 
 fn watched(config: &RecordConfig) -> anyhow::Result<Vec<Watched>> {
@@ -94,13 +137,27 @@ fn watched(config: &RecordConfig) -> anyhow::Result<Vec<Watched>> {
     Ok(numbers.iter().map(|&number| Watched::find(number, asked)).collect::<Result<_, _>>()?)
 }
 
-/// Callers and locks are shown by address where the kernel's symbols cannot be had.
-fn kernel_symbols(config: &RecordConfig, notes: &mut Notes) -> Kallsyms {
+/// Waits on a CPU that is not there would never come.
+fn check_cpus(config: &RecordConfig, live: &Live) -> Result<(), Usage> {
+    let asked = config.cpus.iter().flatten();
+    let absent = asked.filter(|asked| !live.cpus().any(|cpu| cpu == **asked)).min();
+    match absent {
+        Some(cpu) => Err(Usage(format!("-C {}: this machine has no such CPU", cpu.0))),
+        None => Ok(()),
+    }
+}
+
+/// Callers and locks are shown by address where the kernel's symbols cannot be had; a list that
+/// was asked for must be there.
+fn kernel_symbols(config: &RecordConfig, notes: &mut Notes) -> anyhow::Result<Kallsyms> {
+    if let Some(path) = &config.kallsyms {
+        return Ok(Kallsyms::read(path)?);
+    }
     let symbols = match Kallsyms::read(Path::new("/proc/kallsyms")) {
         Ok(symbols) => symbols,
         Err(error) => {
             notes.say(format!("{error}: addresses are shown instead"));
-            return Kallsyms::parse(b"");
+            return Ok(Kallsyms::parse(b""));
         }
     };
     let availability = symbols.availability();
@@ -110,7 +167,13 @@ fn kernel_symbols(config: &RecordConfig, notes: &mut Notes) -> Kallsyms {
         let hint = availability.hint().map(|hint| format!("; hint: {hint}")).unwrap_or_default();
         notes.say(format!("{note}{hint}"));
     }
-    symbols
+    Ok(symbols)
+}
+
+/// Opened before anything is traced: a report without a place to go would be lost.
+pub(super) fn report_file(config: &RecordConfig) -> anyhow::Result<Option<File>> {
+    let Some(path) = &config.output else { return Ok(None) };
+    File::create(path).map(Some).with_context(|| format!("cannot create {}", path.display()))
 }
 
 fn start(config: &RecordConfig, notes: &mut Notes) -> Result<Session, pipeline::Error> {
@@ -141,7 +204,9 @@ fn prepare(
     config: &RecordConfig,
     session: Session,
     symbols: &Arc<Kallsyms>,
-) -> anyhow::Result<(Live, Engine)> {
+    filters: Filters,
+    facts: &Facts,
+) -> (Live, Engine) {
     let own = session.own;
     let numbers = |numbers: &[u32]| numbers.iter().copied().map(Tid).collect();
     let targets = match &config.whose {
@@ -155,43 +220,40 @@ fn prepare(
         layout: session.layout,
         decoder: session.decoder,
         stacks: StackTable::new(StackTable::DEFAULT_CAPACITY, finder),
-        cache: CmdlineCache::new(MAX_NAMES),
+        cache: facts.kept_in(CmdlineCache::new(MAX_NAMES), MAX_NAMES, session.namespace),
         keep: Keep {
             targets,
             cpus: config.cpus.clone(),
             min_wait_ns: config.min_wait_ns,
+            filters,
             own,
-            by: config.by,
+            by: config.by.clone(),
+            max_stack: config.max_stack,
         },
         rows: config.rows,
         raw: config.raw,
-        begins: Begins::All,
+        begins: config.plan.begins(),
     };
     let mut engine = Engine::new(setup, session.live.cpus());
     engine.seed(session.tasks);
-    Ok((session.live, engine))
+    (session.live, engine)
 }
 
 fn stream<'a>(
     config: &RecordConfig,
     symbols: &'a Kallsyms,
-    live: &Live,
+    facts: &Facts,
+    info: &RunInfo<'_>,
 ) -> anyhow::Result<Option<Stream<'a>>> {
     let Some(format) = config.stream else { return Ok(None) };
-    let queue = Queue::new(io::stdout()).context("cannot start the stream's thread")?;
-    let mut stream = Stream::new(format, symbols, queue);
+    let queue =
+        Queue::new(io::stdout(), STREAM_BYTES).context("cannot start the stream's thread")?;
+    let mut stream = Stream::new(format, symbols, queue).with_texts(facts.texts());
     if config.raw && format == Format::Text {
         // trace_pipe has no headings either.
         return Ok(Some(stream));
     }
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let command: Vec<&[u8]> = config.command.iter().map(|word| word.as_bytes()).collect();
-    stream.header(&RunInfo {
-        clock: config.plan.instance.clock.name(),
-        kernel: &release,
-        cpus: live.cpus().count(),
-        command: &command,
-    });
+    stream.header(info);
     stream.flush();
     Ok(Some(stream))
 }

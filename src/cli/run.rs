@@ -10,6 +10,7 @@ use crate::cmdline_cache::proc::PidNamespace;
 use crate::pipeline::{Engine, Live, Signals, Stream, Watched, Workload};
 
 use super::config::RecordConfig;
+use super::meter::Meter;
 use super::notes::Notes;
 
 /// How long a command gets to end by itself after the signal that ends us: on a terminal it got
@@ -50,6 +51,7 @@ pub(super) struct Run<'a> {
     pub(super) gaps: u64,
     pub(super) forgot: Instant,
     pub(super) notes: Notes,
+    pub(super) meter: Meter,
 }
 
 impl Run<'_> {
@@ -79,8 +81,8 @@ impl Run<'_> {
             if self.forgot.elapsed() >= FORGET {
                 self.look_after_names(live, engine)?;
             }
-            let waits = engine.waits();
-            self.notes.status(|| format!("ftlock: tracing, {waits} waits so far; Ctrl-C ends it"));
+            let (notes, meter) = (&mut self.notes, &mut self.meter);
+            notes.status(|| status(engine, meter));
         }
     }
 
@@ -122,6 +124,15 @@ impl Run<'_> {
         }
         ending
     }
+}
+
+/// How the run fares.
+fn status(engine: &Engine, meter: &mut Meter) -> String {
+    let elapsed = humantime::format_duration(Duration::from_secs(meter.elapsed().as_secs()));
+    let (waits, lost, percent) = (engine.waits(), engine.missed(), meter.percent());
+    format!(
+        "ftlock: {elapsed}, {waits} waits, {lost} events lost, {percent:.1} % CPU; Ctrl-C ends it"
+    )
 }
 
 impl Ending {

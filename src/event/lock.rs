@@ -60,6 +60,45 @@ impl LockFlags {
     }
 }
 
+/// What `-Y` of `perf lock contention` calls which flags (tools/perf/builtin-lock.c, 7.3), with the
+/// spellings of its manual. A name without a colon stands for all combinations of that lock.
+const TYPE_NAMES: [(&str, &[u32]); 21] = [
+    ("semaphore", &[0]),
+    ("spinlock", &[SPIN]),
+    ("rwlock", &[SPIN | READ, SPIN | WRITE]),
+    ("rwlock:R", &[SPIN | READ]),
+    ("rwlock:W", &[SPIN | WRITE]),
+    ("rwsem", &[READ, WRITE]),
+    ("rwsem:R", &[READ]),
+    ("rwsem:W", &[WRITE]),
+    ("rt-mutex", &[RT]),
+    ("rtmutex", &[RT]),
+    ("rwlock-rt", &[RT | READ, RT | WRITE]),
+    ("rwlock-rt:R", &[RT | READ]),
+    ("rwlock-rt:W", &[RT | WRITE]),
+    ("percpu-rwsem", &[PERCPU | READ, PERCPU | WRITE]),
+    ("percpu-rwmem", &[PERCPU | READ, PERCPU | WRITE]),
+    ("pcpu-sem", &[PERCPU | READ, PERCPU | WRITE]),
+    ("pcpu-sem:R", &[PERCPU | READ]),
+    ("pcpu-sem:W", &[PERCPU | WRITE]),
+    ("mutex", &[MUTEX, MUTEX | SPIN]),
+    ("mutex:spin", &[MUTEX | SPIN]),
+    ("mutex-spin", &[MUTEX | SPIN]),
+];
+
+impl LockFlags {
+    /// The flags that a name of a lock type stands for; `None` where there is no such name.
+    pub fn of_type_name(name: &str) -> Option<Vec<LockFlags>> {
+        let (_, flags) = TYPE_NAMES.iter().find(|(known, _)| *known == name)?;
+        Some(flags.iter().copied().map(LockFlags).collect())
+    }
+
+    /// All names that [`LockFlags::of_type_name`] knows.
+    pub fn type_names() -> impl Iterator<Item = &'static str> {
+        TYPE_NAMES.iter().map(|(name, _)| *name)
+    }
+}
+
 /// As the kernel's own text has it: `SPIN|MUTEX`; bits without a name in hex; nothing for 0.
 impl fmt::Display for LockFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -136,6 +175,11 @@ impl LockKind {
         }
     }
 
+    /// Its waiters spin until they have it: see [`LockFlags::is_spinning`].
+    pub fn is_spinning(self) -> bool {
+        matches!(self, LockKind::Spinlock | LockKind::RwlockRead | LockKind::RwlockWrite)
+    }
+
     /// Its place in [`LockKind::ALL`].
     pub fn index(self) -> usize {
         self as usize
@@ -168,6 +212,7 @@ mod tests {
         for (flags, kind, spinning) in table {
             assert_eq!(LockFlags(flags).kind().name(), kind, "{flags}");
             assert_eq!(LockFlags(flags).is_spinning(), spinning, "{flags}");
+            assert_eq!(LockFlags(flags).kind().is_spinning(), spinning, "{flags}");
         }
     }
 
@@ -176,6 +221,18 @@ mod tests {
         assert_eq!(LockFlags(33).to_string(), "SPIN|MUTEX");
         assert_eq!(LockFlags(0x44).to_string(), "WRITE|0x40");
         assert_eq!(LockFlags(0).to_string(), "");
+    }
+
+    /// A type that is printed can be asked for, and gives back flags of that kind.
+    #[test]
+    fn every_kinds_name_is_a_type_name() {
+        for kind in LockKind::ALL.into_iter().filter(|kind| *kind != LockKind::Unknown) {
+            let flags = LockFlags::of_type_name(kind.name()).unwrap();
+            assert!(flags.iter().all(|flags| flags.kind() == kind), "{kind:?}: {flags:?}");
+        }
+        assert_eq!(LockFlags::of_type_name("rwlock").unwrap(), [LockFlags(3), LockFlags(5)]);
+        assert_eq!(LockFlags::of_type_name("mutex:spin").unwrap(), [LockFlags(33)]);
+        assert_eq!(LockFlags::of_type_name("mutexes"), None);
     }
 
     #[test]

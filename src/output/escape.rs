@@ -1,6 +1,6 @@
 //! Names from the kernel, made fit for where they go.
 //!
-//! A task may call itself anything. Both functions are injective: two different names never
+//! A task may call itself anything. All functions are injective: two different names never
 //! give the same text. A name that needs no escape and has no text that looks like one is
 //! given as it is; in any other, every backslash is doubled.
 
@@ -12,45 +12,68 @@ use std::fmt::Write;
 /// Control characters (C0, DEL, C1), line and paragraph separators and bidirectional
 /// controls become `\n`, `\t`, `\xNN` or `\u{NN}`; bytes that are not UTF-8 become `\xNN`.
 pub fn terminal(name: &[u8]) -> Cow<'_, str> {
-    escape(name, is_hidden, |text| {
-        has_byte_escape(text) || ["\\u{", "\\n", "\\t"].iter().any(|escape| text.contains(escape))
-    })
+    escape(name, |_, c| is_hidden(c), looks_escaped)
+}
+
+/// A name as a cell of CSV: as on a terminal, where CSV may end up, and further
+///
+/// * without a character of `separator`: such CSV has no quotes;
+/// * not beginning with `=`, `+`, `-` or `@`, which a spreadsheet would calculate;
+/// * never empty: that is left for what is not known, and an empty name is `\x00`.
+pub fn cell<'a>(name: &'a [u8], separator: &str) -> Cow<'a, str> {
+    let is_formula = |place, c| place == 0 && matches!(c, '=' | '+' | '-' | '@');
+    match name {
+        [] => Cow::Borrowed("\\x00"),
+        name => escape(
+            name,
+            |place, c| is_hidden(c) || separator.contains(c) || is_formula(place, c),
+            looks_escaped,
+        ),
+    }
 }
 
 /// A name as a JSON string's content (the JSON writer escapes control characters itself).
 ///
 /// Bytes that are not UTF-8 become `\xNN`.
 pub fn json_name(name: &[u8]) -> Cow<'_, str> {
-    escape(name, |_| false, has_byte_escape)
+    escape(name, |_, _| false, has_byte_escape)
 }
 
-/// `looks_escaped` must find every text that is written for a character `needs_escape` tells
-/// and for a byte that is not UTF-8: that keeps the function injective.
+/// `needs_escape` is asked for each character and its place, in bytes. `looks_escaped` must find
+/// every text that is written for a character it tells and for a byte that is not UTF-8: that
+/// keeps the function injective.
 fn escape(
     name: &[u8],
-    needs_escape: fn(char) -> bool,
+    needs_escape: impl Fn(usize, char) -> bool,
     looks_escaped: fn(&str) -> bool,
 ) -> Cow<'_, str> {
     if let Ok(text) = str::from_utf8(name)
-        && !text.contains(needs_escape)
+        && !text.char_indices().any(|(place, c)| needs_escape(place, c))
         && !looks_escaped(text)
     {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::new();
+    let mut start = 0;
     for chunk in name.utf8_chunks() {
-        for c in chunk.valid().chars() {
+        for (place, c) in chunk.valid().char_indices() {
             match c {
                 '\\' => escaped.push_str("\\\\"),
-                c if needs_escape(c) => push_escape(&mut escaped, c),
+                c if needs_escape(start + place, c) => push_escape(&mut escaped, c),
                 c => escaped.push(c),
             }
         }
         for byte in chunk.invalid() {
             push_byte(&mut escaped, *byte);
         }
+        start += chunk.valid().len() + chunk.invalid().len();
     }
     Cow::Owned(escaped)
+}
+
+/// Whether a text has what is written for a hidden character or a byte.
+fn looks_escaped(text: &str) -> bool {
+    has_byte_escape(text) || ["\\u{", "\\n", "\\t"].iter().any(|escape| text.contains(escape))
 }
 
 /// `\xNN` with any two hexadecimal digits.
@@ -83,7 +106,7 @@ fn push_byte(text: &mut String, byte: u8) {
 
 #[cfg(test)]
 mod tests {
-    use super::{json_name, terminal};
+    use super::{cell, json_name, terminal};
     use proptest::prelude::*;
     use std::borrow::Cow;
 
@@ -110,6 +133,28 @@ mod tests {
         }
     }
 
+    /// As the name, the separator, and the cell.
+    #[test]
+    fn cells_neither_end_early_nor_calculate() {
+        let table: [(&[u8], &str, &str); 12] = [
+            (b"kworker/0:1-events", ",", "kworker/0:1-events"),
+            (b"a,b", ",", "a\\x2cb"),
+            (b"a,b", "", "a,b"),
+            (b"a\\x2cb", ",", "a\\\\x2cb"),
+            (b"a\\,", ",", "a\\\\\\x2c"),
+            (b"a|;b", "|;", "a\\x7c\\x3bb"),
+            ("a\u{a6}b".as_bytes(), "\u{a6}", "a\\u{a6}b"),
+            (b"=1+1", "", "\\x3d1+1"),
+            (b"-sh", ";", "\\x2dsh"),
+            (b"\xff=1", "", "\\xff=1"),
+            (b"x\ny\x1b[2J", "", "x\\ny\\x1b[2J"),
+            (b"", ",", "\\x00"),
+        ];
+        for (name, separator, expected) in table {
+            assert_eq!(cell(name, separator), expected, "{}", name.escape_ascii());
+        }
+    }
+
     #[test]
     fn a_plain_name_is_not_copied() {
         assert!(matches!(terminal(b"hackbench"), Cow::Borrowed(_)));
@@ -131,6 +176,8 @@ mod tests {
             b"\x0f",
             b"\xff",
             b"\xc2\x85",
+            b",",
+            b"=",
         ];
         prop::collection::vec(prop::sample::select(pieces), 0..6).prop_map(|p| p.concat())
     }
@@ -138,9 +185,15 @@ mod tests {
     proptest! {
         #[test]
         fn different_names_stay_different(names in prop::collection::hash_set(names(), 2..200)) {
+            let distinct = |texts: Vec<Cow<'_, str>>| {
+                texts.into_iter().collect::<std::collections::HashSet<_>>().len()
+            };
             for escape in [terminal, json_name] {
-                let texts: std::collections::HashSet<_> = names.iter().map(|n| escape(n)).collect();
-                prop_assert_eq!(texts.len(), names.len());
+                prop_assert_eq!(distinct(names.iter().map(|n| escape(n)).collect()), names.len());
+            }
+            for separator in ["", ","] {
+                let cells = names.iter().map(|n| cell(n, separator)).collect();
+                prop_assert_eq!(distinct(cells), names.len());
             }
         }
 

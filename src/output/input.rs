@@ -1,9 +1,10 @@
 //! What the writers take: plain values, borrowed from whoever has them.
 
-use crate::event::{Comm, Context, Cpu, LockFlags, Tid};
+use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid};
 use crate::report::{By, Column, Quality, Row, RowStats};
-use crate::symbols::{Kallsyms, LockName};
+use crate::symbols::{Kallsyms, LockName, StackTable};
 use std::collections::HashMap;
+use std::time::SystemTime;
 
 /// What a stream says about its run before anything else.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +17,21 @@ pub struct RunInfo<'a> {
     pub cpus: usize,
     /// The traced command; empty where there is none.
     pub command: &'a [&'a [u8]],
+}
+
+/// What a report says about its run. What is not known of a recording is none.
+#[derive(Debug, Clone, Copy)]
+pub struct ReportInfo<'a> {
+    /// What a stream of it would say.
+    pub run: RunInfo<'a>,
+    /// The machine's name.
+    pub host: Option<&'a str>,
+    /// When tracing started.
+    pub date: Option<SystemTime>,
+    /// The same in ns of the trace clock.
+    pub start_ns: Option<u64>,
+    /// When it ended, in ns of the trace clock.
+    pub end_ns: Option<u64>,
 }
 
 /// A wait that ended.
@@ -49,6 +65,10 @@ pub struct StreamWait<'a> {
     pub ret: i32,
     /// The code address that wanted the lock, where there was a stack.
     pub caller: Option<u64>,
+    /// The path of the task's cgroup at the begin, where asked for; none inside where not known.
+    pub cgroup: Option<Option<&'a [u8]>>,
+    /// The command line of its process, likewise.
+    pub cmdline: Option<Option<&'a [u8]>>,
     /// The end may be another wait's: `wait_ns` is an upper bound.
     pub uncertain: bool,
 }
@@ -131,13 +151,13 @@ pub enum FieldValue<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Summary<'a> {
     /// What the rows stand for.
-    pub by: By,
+    pub by: &'a [By],
     /// The columns, in order.
     pub columns: &'a [&'static Column],
     /// The rows to show, in order.
     pub rows: &'a [Row],
     /// All rows added up, those not shown and the overflow included.
-    pub totals: RowStats,
+    pub totals: &'a RowStats,
     /// The waits that were still open, oldest first.
     pub open: &'a [StreamOpen],
     /// How good the data is.
@@ -148,4 +168,8 @@ pub struct Summary<'a> {
     pub lock_names: &'a HashMap<u64, LockName>,
     /// Names for addresses.
     pub symbols: &'a Kallsyms,
+    /// The stacks that the rows' witnesses name.
+    pub stacks: &'a StackTable,
+    /// The paths of cgroups, where rows are cgroups.
+    pub cgroups: Option<&'a Texts>,
 }

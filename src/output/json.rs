@@ -1,10 +1,13 @@
-//! JSON lines: every line one object, told apart by `record`. `docs/stream.md` describes them.
+//! JSON: the stream's lines, every line one object, told apart by `record`, as `docs/stream.md`
+//! describes them; and the report, one object for all.
 
+mod report;
 mod summary;
 #[cfg(test)]
 mod tests;
 
-use self::summary::{Figures, JsonIdentity, JsonOpen, JsonRow};
+pub use self::report::report;
+use self::summary::{JsonIdentity, JsonOpen, JsonRow, Totals};
 use super::escape::json_name;
 use super::lock::KnownLock;
 use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamWait, Summary};
@@ -49,6 +52,10 @@ enum Record<'a, F: Serialize> {
         context: &'static str,
         ret: i32,
         caller: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cgroup: Option<Option<Cow<'a, str>>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cmdline: Option<Option<Cow<'a, str>>>,
         uncertain: bool,
     },
     Event {
@@ -68,9 +75,9 @@ enum Record<'a, F: Serialize> {
     Summary {
         duration_ns: u64,
         waits: u64,
-        by: &'static str,
+        by: Vec<&'static str>,
         rows: Vec<JsonRow<'a>>,
-        totals: Figures<'a>,
+        totals: Totals<'a>,
         open: Vec<JsonOpen<'a>>,
         quality: &'a Quality,
         identities: Vec<JsonIdentity>,
@@ -119,6 +126,8 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
             context: wait.context.name(),
             ret: wait.ret,
             caller: wait.caller.map(|addr| caller_name(addr, symbols)),
+            cgroup: wait.cgroup.map(|path| path.map(json_name)),
+            cmdline: wait.cmdline.map(|cmdline| cmdline.map(json_name)),
             uncertain: wait.uncertain,
         },
         out,
@@ -164,9 +173,9 @@ pub fn summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         &Plain::Summary {
             duration_ns: summary.duration_ns,
             waits: summary.totals.waits(),
-            by: summary.by.name(),
+            by: summary.by.iter().map(|by| by.name()).collect(),
             rows: summary.rows.iter().map(row).collect(),
-            totals: Figures(&summary.totals),
+            totals: Totals(summary.totals),
             open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
             quality: summary.quality,
             identities: summary.quality.identities().into_iter().map(JsonIdentity::from).collect(),

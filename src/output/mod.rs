@@ -1,17 +1,26 @@
-//! What goes out: the stream of waits and events, and the table at the end.
+//! What goes out: the stream of waits and events, and the report at the end.
 //!
 //! Every writer takes plain values and an [`io::Write`](std::io::Write), and gives the
 //! writer's error back as it is, so that a closed pipe can be told from a full disk.
 
+pub mod csv;
 pub mod escape;
+pub mod footer;
 pub mod json;
+pub mod perf_csv;
 pub mod table;
 pub mod text;
 
+mod cgroup;
 mod errno;
+mod hist;
 mod input;
+mod keys;
 mod lock;
+mod machine;
 #[cfg(test)]
 mod samples;
 
-pub use input::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
+pub use input::{
+    FieldValue, RawEvent, ReportInfo, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary,
+};

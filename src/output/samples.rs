@@ -1,10 +1,12 @@
 //! Values for the writers' tests.
 
 use super::StreamWait;
-use crate::event::{Comm, Context, Cpu, LockFlags, Tid};
-use crate::symbols::{DerivedName, Kallsyms, LockName};
+use crate::event::{Comm, Context, Cpu, LockFlags, StackId, Tid};
+use crate::report::Witness;
+use crate::symbols::{CallerFinder, DerivedName, Kallsyms, LockName, StackTable};
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 
 pub(super) const SYMBOLS: &[u8] = b"\
 1000 t anon_pipe_write\n\
@@ -32,6 +34,25 @@ pub(super) fn symbols() -> Kallsyms {
     Kallsyms::parse(SYMBOLS)
 }
 
+/// A table that has the stack of [`witness`].
+pub(super) fn stacks() -> StackTable {
+    let stacks = StackTable::new(1, Arc::new(CallerFinder::new(Arc::new(symbols()))));
+    assert_eq!(stacks.intern(&[PIPE_WRITE, 0x5010, 0x77]), Some(StackId(0)));
+    stacks
+}
+
+/// Whoever waited longest: a softirq on top of `hackbench-4711`.
+pub(super) fn witness() -> Witness {
+    Witness {
+        ts_ns: 12_345_678_400,
+        tid: Tid(4711),
+        comm: Some(Comm::new(b"hackbench")),
+        cpu: Cpu(1),
+        context: Context::Softirq,
+        stack: Some(StackId(0)),
+    }
+}
+
 /// A mutex wait of `hackbench-4711` in a pipe.
 pub(super) fn pipe_wait(comm: &Comm) -> StreamWait<'_> {
     StreamWait {
@@ -49,6 +70,8 @@ pub(super) fn pipe_wait(comm: &Comm) -> StreamWait<'_> {
         context: Context::Task,
         ret: 0,
         caller: Some(PIPE_WRITE),
+        cgroup: None,
+        cmdline: None,
         uncertain: false,
     }
 }

@@ -1,210 +1,252 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
-use super::Summary;
-use super::lock::KnownLock;
-use super::text::{caller_text, comm_text, task_text};
-use crate::event::LockKind;
-use crate::report::{By, Column, Identity, Quality, Row, RowKey, RowStats, Unit, scaled};
+use super::keys::{KeyColumn, OVERFLOW, columns, lock_rule, shown, stack_of, values};
+use super::text::{Seconds, caller_text, task_text};
+use super::{Summary, footer, hist};
+use crate::event::{LockKind, StackId};
+use crate::report::{By, Part, Quality, Row, RowKey, RowStats, Unit, Witness, scaled};
+use anstyle::Style;
+use std::borrow::Cow;
 use std::io::{self, Write};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How much is said about the quality of the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Detail {
+    /// Nothing but the rows, unless something was lost or is uncertain.
+    Rows,
     /// What is missing or may be wrong.
+    #[default]
     Notable,
-    /// Every counter and every identity.
+    /// Every counter and every identity, and who waited longest in each row.
     Everything,
 }
 
-/// Open waits that are listed unless everything is.
-const MAX_OPEN: usize = 10;
+/// How the table looks where it goes. By default as in a file: whole and plain.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct View {
+    /// How much is said about the data.
+    pub detail: Detail,
+    /// Under each row how its waits are spread, in lines of this many characters.
+    pub hist_width: Option<usize>,
+    /// Characters in a line of the terminal, where it is one: the last column is cut to fit.
+    pub width: Option<usize>,
+    /// How the headings look.
+    pub heading: Style,
+    /// How that looks which is missing or may be wrong.
+    pub fault: Style,
+}
 
-const OVERFLOW: &str = "(overflow)";
+/// However narrow a terminal is, so many characters of the last column are shown.
+const LEAST_LAST: usize = 8;
 
 /// The rows, the footer, and what there is to say about the data.
 ///
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
+    let detail = view.detail;
+    let bare = detail == Detail::Rows && !has_losses(summary.quality);
     if !summary.rows.is_empty() {
-        header(summary, out)?;
-        for row in summary.rows {
-            figures(summary.columns, &row.stats, out)?;
-            writeln!(out, "{}", tail(row, summary, detail))?;
+        let cells = Cells::new(summary, view);
+        if !bare {
+            header(summary, &cells, view.heading, out)?;
         }
-        writeln!(out)?;
+        for row in summary.rows {
+            figures(summary, &row.stats, out)?;
+            writeln!(out, " {}", cells.line(cells.texts(row, summary)))?;
+            stack(stack_of(&row.key), summary, out)?;
+            if let (Detail::Everything, Some(longest)) = (detail, &row.stats.witness) {
+                witness(longest, summary, out)?;
+            }
+            if let Some(width) = view.hist_width {
+                hist::write(&row.stats.histogram, width, out)?;
+            }
+        }
+        if !bare {
+            writeln!(out)?;
+        }
     }
-    footer(summary, out)?;
-    open(summary, detail, out)?;
-    quality(summary.quality, detail, out)
+    if bare {
+        return Ok(());
+    }
+    footer::write(summary, view, out)
 }
 
-fn header(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// Whether the rows lack waits or times that were traced for.
+fn has_losses(quality: &Quality) -> bool {
+    quality.events_lost() > 0
+        || quality.uncertain > 0
+        || quality.identities().iter().any(|law| !law.holds())
+}
+
+fn header(
+    summary: &Summary<'_>,
+    cells: &Cells,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write!(out, "{style}")?;
     for column in summary.columns {
         write!(out, "{:>width$} ", column.title, width = column.width)?;
     }
-    let tail = match summary.by {
-        By::Caller => format!("  {:>10}   {}", "type", "caller"),
-        By::Lock => format!("  {:>16}   {}", "address", "symbol"),
-        By::Task => format!("  {:>10}   {}", "pid", "comm"),
-        By::Type => format!("  {:>10}", "type"),
-    };
-    writeln!(out, "{tail}\n")
+    let titles = cells.columns.iter().map(|column| column.title.to_owned()).collect();
+    writeln!(out, " {}{style:#}\n", cells.line(titles))
 }
 
-fn figures(columns: &[&Column], stats: &RowStats, out: &mut dyn Write) -> io::Result<()> {
-    for column in columns {
-        let value = (column.value)(stats);
+fn figures(summary: &Summary<'_>, stats: &RowStats, out: &mut dyn Write) -> io::Result<()> {
+    for column in summary.columns {
+        let value = (column.value)(stats, summary.totals);
         let text = match column.unit {
             Unit::Count => value.to_string(),
             Unit::Nanoseconds => {
                 let time = scaled(value);
                 format!("{} {:<2}", time.value, time.unit)
             }
+            Unit::PerMille => format!("{}.{}%", value / 10, value % 10),
         };
         write!(out, "{text:>width$} ", width = column.width)?;
     }
     Ok(())
 }
 
-/// What a row stands for, behind its figures.
-fn tail(row: &Row, summary: &Summary<'_>, detail: Detail) -> String {
-    match (row.key, summary.by) {
-        (RowKey::Caller { caller, kind }, _) => {
-            format!("  {:>10}   {}", kind.name(), caller_text(caller, summary.symbols))
-        }
-        (RowKey::Lock { lock, kind }, _) => {
-            format!("  {lock:016x}   {}", lock_text(lock, kind, summary, detail))
-        }
-        (RowKey::Task { tid, comm, .. }, _) => {
-            format!("  {:>10}   {}", tid.0, comm_text(tid, comm))
-        }
-        (RowKey::Context(context), _) => format!("  {:>10}   [{}]", "-", context.name()),
-        (RowKey::Type(kind), _) => format!("  {:>10}", kind.name()),
-        (RowKey::Overflow(kind), By::Lock) => {
-            format!("  {:>16}   {OVERFLOW} ({})", "-", kind_name(kind))
-        }
-        (RowKey::Overflow(kind), By::Task) => {
-            format!("  {:>10}   {OVERFLOW} {}", "-", kind_name(kind))
-        }
-        (RowKey::Overflow(kind), _) => format!("  {:>10}   {OVERFLOW}", kind_name(kind)),
-    }
+/// A row's longest wait, and its stack below.
+fn witness(longest: &Witness, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let task = task_text(longest.tid, longest.comm.as_ref(), longest.context);
+    let (when, cpu) = (Seconds(longest.ts_ns), longest.cpu.0);
+    writeln!(out, "    longest at {when}: {task} on cpu {cpu}")?;
+    stack(longest.stack, summary, out)
 }
 
-/// The kind of lock of an overflow row; by task there are no kinds.
-fn kind_name(kind: Option<LockKind>) -> &'static str {
-    kind.map_or("any", LockKind::name)
-}
-
-/// A name that a rule gave has a `~`; in detail the rule's function stands behind it.
-fn lock_text(lock: u64, kind: LockKind, summary: &Summary<'_>, detail: Detail) -> String {
-    let name = summary.lock_names.get(&lock).copied();
-    let kind = kind.name();
-    match KnownLock::find(lock, name, summary.symbols) {
-        Some(KnownLock { name, rule: Some(function), .. }) => match detail {
-            Detail::Notable => format!("~{name} ({kind})"),
-            Detail::Everything => format!("~{name} ({kind}), rule: {function}"),
-        },
-        Some(known) => format!("{} ({kind})", known.name),
-        None => format!("({kind})"),
-    }
-}
-
-fn footer(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let (quality, totals) = (summary.quality, &summary.totals);
-    // Whose wait began before the trace is not known, only that one did.
-    let before = if quality.is_all() { quality.began_before_start } else { 0 };
-    let open = summary.open.len() as u64;
-    write!(
-        out,
-        " {} in {} on {}: {} got the lock, {} failed, {} still open",
-        counted(totals.waits() + open + before, "wait"),
-        scaled(summary.duration_ns),
-        counted(quality.cpus.len() as u64, "CPU"),
-        grouped(totals.contended),
-        grouped(totals.failed),
-        grouped(open),
-    )?;
-    if quality.is_all() {
-        write!(out, ", {} began before", grouped(before))?;
-    }
-    let lost = grouped(quality.events_lost());
-    write!(out, "; {lost} lost, {} uncertain", grouped(totals.uncertain))?;
-    match quality.not_asked + quality.short {
-        0 => writeln!(out),
-        left_out => writeln!(out, "; {} left out", grouped(left_out)),
-    }
-}
-
-/// The waits that had no end yet, the longest first.
-fn open(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
-    let shown = if detail == Detail::Everything { usize::MAX } else { MAX_OPEN };
-    for wait in summary.open.iter().take(shown) {
-        let task = task_text(wait.tid, wait.comm.as_ref(), wait.context);
-        let (kind, age) = (wait.flags.kind().name(), scaled(wait.age_ns));
-        let caller = caller_text(wait.caller, summary.symbols);
-        writeln!(out, " still waiting: {task} for {kind} {:#x} since {age}, {caller}", wait.lock)?;
-    }
-    match summary.open.len().saturating_sub(shown) {
-        0 => Ok(()),
-        more => writeln!(out, " still waiting: {} more (see -v)", grouped(more as u64)),
-    }
-}
-
-fn quality(quality: &Quality, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
-    let all = detail == Detail::Everything;
-    for cpu in quality.cpus.iter().filter(|cpu| all || cpu.lost() > 0) {
-        writeln!(
-            out,
-            " cpu {}: {} overrun, {} dropped of {} events",
-            cpu.cpu,
-            grouped(cpu.overrun),
-            grouped(cpu.dropped),
-            grouped(cpu.written),
-        )?;
-    }
-    for (fault, count) in &quality.page_faults {
-        writeln!(out, " malformed pages, {fault}: {}", grouped(*count))?;
-    }
-    for (what, count) in quality.faults().into_iter().filter(|(_, count)| all || *count > 0) {
-        writeln!(out, " {what}: {}", grouped(count))?;
-    }
-    if all {
-        for (what, count) in quality.facts() {
-            writeln!(out, " {what}: {}", grouped(count))?;
-        }
-    }
-    for identity in quality.identities().iter().filter(|identity| all || !identity.holds()) {
-        write_identity(identity, out)?;
+/// A stack's frames, innermost first, a line each.
+fn stack(id: Option<StackId>, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let frames = id.and_then(|stack| summary.stacks.frames(stack));
+    for (number, &frame) in frames.iter().flat_map(|frames| frames.iter()).enumerate() {
+        writeln!(out, "      #{number} {}", caller_text(Some(frame), summary.symbols))?;
     }
     Ok(())
 }
 
-fn write_identity(identity: &Identity, out: &mut dyn Write) -> io::Result<()> {
-    let cpu = identity.cpu.map(|cpu| format!(" on cpu {cpu}")).unwrap_or_default();
-    let (verdict, sign) = if identity.holds() { ("holds", "=") } else { ("DOES NOT HOLD", "!=") };
-    let (left, right) = (grouped(identity.left), grouped(identity.right));
-    writeln!(out, " {verdict}{cpu}: {}: {left} {sign} {right}", identity.law)
+/// What rows stand for, behind their figures.
+struct Cells {
+    detail: Detail,
+    columns: Vec<KeyColumn>,
+    /// Text before the last column is padded to the widest of its column.
+    widths: Vec<usize>,
+    /// Characters that a terminal has for all of them.
+    room: Option<usize>,
 }
 
-/// `1 wait`, `2 waits`.
-fn counted(count: u64, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", grouped(count))
-}
-
-/// `9,812`
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut grouped = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
+impl Cells {
+    fn new(summary: &Summary<'_>, view: View) -> Cells {
+        let columns = columns(summary.by);
+        // As in perf the type stands behind the symbol, in brackets, where rows are locks alone;
+        // how a name is known shows in its mark.
+        let is_apart = |column: &KeyColumn| match column.id {
+            "lock_name_by" => false,
+            "type" => summary.by != [By::Lock],
+            _ => true,
+        };
+        let columns: Vec<KeyColumn> = columns.into_iter().filter(is_apart).collect();
+        // Behind each figure stands a blank, and one more behind all.
+        let figures: usize = summary.columns.iter().map(|column| column.width + 1).sum();
+        let room = view.width.map(|width| width.saturating_sub(figures + 1));
+        let (widths, detail) = (vec![0; columns.len()], view.detail);
+        let mut cells = Cells { detail, widths, columns, room };
+        let titles = cells.columns.iter().map(|column| column.title.to_owned()).collect();
+        let rows = summary.rows.iter().map(|row| cells.texts(row, summary));
+        let all: Vec<Vec<String>> = rows.chain([titles]).collect();
+        for (place, width) in cells.widths.iter_mut().enumerate() {
+            let widest = all.iter().filter_map(|texts| texts.get(place)).map(|text| text.width());
+            *width = widest.max().unwrap_or(0);
         }
-        grouped.push(digit);
+        cells
     }
-    grouped
+
+    fn texts(&self, row: &Row, summary: &Summary<'_>) -> Vec<String> {
+        let tid = match row.key {
+            RowKey::Of([Some(Part::Task { tid, .. }), ..]) => Some(tid),
+            _ => None,
+        };
+        let values = values(&row.key, &self.columns, summary);
+        let mut texts: Vec<String> = values.iter().map(|value| shown(value, tid)).collect();
+        let rule = lock_rule(&row.key, summary);
+        let name = self.columns.iter().position(|column| column.id == "lock_name");
+        if let (Some(_), Some(name)) = (rule, name.and_then(|place| texts.get_mut(place))) {
+            name.insert(0, '~');
+        }
+        if summary.by == [By::Lock]
+            && let (Some(symbol), Some(kind)) = (texts.last_mut(), kind_of(&row.key))
+        {
+            *symbol = match symbol.as_str() {
+                "-" => format!("({kind})"),
+                name => format!("{name} ({kind})"),
+            };
+            if let (Detail::Everything, Some(rule)) = (self.detail, rule) {
+                symbol.push_str(", rule: ");
+                symbol.push_str(rule);
+            }
+        }
+        if matches!(row.key, RowKey::Overflow(_)) {
+            match texts.last_mut() {
+                Some(last) if last.starts_with(['-', '(']) => {
+                    *last =
+                        format!("{OVERFLOW}{}", last.replacen('-', "", 1).replacen('(', " (", 1));
+                }
+                _ => texts.push(OVERFLOW.to_owned()),
+            }
+        }
+        texts
+    }
+
+    /// Numbers to the right; text to the left, the last without padding.
+    fn line(&self, texts: Vec<String>) -> String {
+        let last = texts.len().saturating_sub(1);
+        let mut line = String::from(" ");
+        for (place, text) in texts.into_iter().enumerate() {
+            let width = self.columns.get(place).and_then(|column| column.width);
+            let widest = self.widths.get(place).copied().unwrap_or(0);
+            line.push_str(if place == 0 { "" } else { "   " });
+            match width {
+                Some(width) => line.push_str(&format!("{:>1$}", text, width.max(widest))),
+                None if place == last => {
+                    let room = self.room.map(|room| room.saturating_sub(line.width()));
+                    line.push_str(&cut(&text, room.unwrap_or(usize::MAX).max(LEAST_LAST)));
+                }
+                None => {
+                    let missing = widest.saturating_sub(text.width());
+                    line.push_str(&format!("{text}{:missing$}", ""));
+                }
+            }
+        }
+        line
+    }
+}
+
+/// A text, or its beginning and an ellipsis, in that many characters of a terminal.
+fn cut(text: &str, room: usize) -> Cow<'_, str> {
+    if text.width() <= room {
+        return Cow::Borrowed(text);
+    }
+    let mut left = room.saturating_sub(1);
+    let fits = |c: &char| {
+        let rest = left.checked_sub(c.width().unwrap_or(0));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    let beginning: String = text.chars().take_while(fits).collect();
+    Cow::Owned(beginning + "\u{2026}")
+}
+
+fn kind_of(key: &RowKey) -> Option<&'static str> {
+    match key {
+        RowKey::Of(parts) => parts.iter().flatten().find_map(|part| match part {
+            Part::Lock(_, kind) => Some(kind.name()),
+            _ => None,
+        }),
+        RowKey::Overflow(kind) => kind.map(LockKind::name),
+    }
 }
 
 #[cfg(test)]

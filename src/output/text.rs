@@ -117,7 +117,7 @@ fn unknown_task(tid: Tid) -> String {
 }
 
 /// Nanoseconds as seconds, rounded to microseconds like the kernel's text.
-struct Seconds(u64);
+pub(super) struct Seconds(pub(super) u64);
 
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,7 +9,7 @@ use crate::cmdline_cache::proc::SeededTask;
 use crate::contention::{Begins, OpenWait, Sleepers, Wait};
 use crate::event::decode::{Decoded, Decoder};
 use crate::event::{Body, Cpu, Event, Stamp};
-use crate::report::{By, RowKey};
+use crate::report::{By, RowKey, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::SubbufLayout;
 
@@ -55,14 +55,14 @@ pub struct Engine {
     /// The sleepers' part of what every lane has for its spinners.
     waits: Vec<Wait>,
     named: Vec<NamedWait>,
-    delta: Delta<RowKey>,
+    delta: Delta<RowKey, Witness>,
     kept: Kept,
     cache: CmdlineCache,
     keep: Keep,
     mmap_locks: MmapLocks,
     /// Where rows are by lock.
     lock_names: Option<LockNames>,
-    aggregate: Aggregate<RowKey>,
+    aggregate: Aggregate<RowKey, Witness>,
     processed_ns: u64,
     raw: bool,
 }
@@ -81,13 +81,14 @@ impl Engine {
     pub fn new(setup: Setup, cpus: impl IntoIterator<Item = Cpu>) -> Engine {
         let raw = setup.raw;
         let store = || raw.then(RawStore::default);
-        let by_lock = setup.keep.by == By::Lock;
+        let by_lock = setup.keep.by.contains(&By::Lock);
         Engine {
             decoding: Decoding {
                 layout: setup.layout,
                 abi: setup.decoder.abi(),
                 decoder: setup.decoder,
                 stacks: setup.stacks,
+                texts: setup.cache.event_texts(),
             },
             lanes: cpus.into_iter().map(|cpu| Lane::new(cpu, store())).collect(),
             sleepers: Sleepers::new(setup.begins),
@@ -136,6 +137,7 @@ impl Engine {
         let events = counts.iter().sum();
         self.pair_spinners(&counts, events);
         self.merge_the_rest(sink);
+        self.learn(watermark_ns);
         self.name_and_sum(events);
         match self.raw {
             true => self.stream_events(&counts, sink),
@@ -163,9 +165,10 @@ impl Engine {
             read.push((lane.cpu, lane.read));
         }
         open.sort_by_key(|wait| wait.begin.stamp);
+        let stacks = self.decoding.stacks;
         let rows = self.aggregate.snapshot();
         let names = self.lock_names.map(|names| names.finish(&rows.rows, &self.mmap_locks));
-        let named = |wait: OpenWait| self.keep.open(&wait, &self.cache, &self.decoding.stacks);
+        let named = |wait: OpenWait| self.keep.open(&wait, &self.cache, &stacks);
         Results {
             counts,
             kept,
@@ -173,8 +176,9 @@ impl Engine {
             rows,
             lock_names: names.unwrap_or_default(),
             read,
-            stacks_refused: self.decoding.stacks.refused(),
+            stacks,
             names: self.cache.counters(),
+            facts: self.cache.facts_given_up(),
             end_ns: last_ns,
         }
     }
@@ -188,6 +192,11 @@ impl Engine {
     /// How many gaps have been met so far.
     pub fn gaps(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.read.gaps).sum()
+    }
+
+    /// How many events are known to be missing so far.
+    pub fn missed(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.read.missed).sum()
     }
 
     /// Every task that was alive when `seed` was read, each with the instant of its reading.
@@ -237,6 +246,21 @@ impl Engine {
         }
     }
 
+    /// What is asked for of the tasks that waited, beyond their names.
+    fn learn(&mut self, watermark_ns: u64) {
+        if !self.cache.keeps_facts() {
+            return;
+        }
+        let of_lanes = self.lanes.iter().flat_map(|lane| &lane.waits);
+        for Wait { begin, .. } in of_lanes.chain(&self.waits) {
+            let name = self.cache.name_at(begin.tid, begin.cpu, begin.stamp);
+            if self.keep.shows(begin, &name) {
+                self.cache.take_note(begin.tid, begin.stamp);
+            }
+        }
+        self.cache.learn(Stamp::behind(watermark_ns));
+    }
+
     fn name_and_sum(&mut self, events: usize) {
         let (cache, keep, aggregate) = (&self.cache, &self.keep, &self.aggregate);
         let (stacks, sleepers, slept) = (&self.decoding.stacks, &self.sleepers, &self.waits);
@@ -246,7 +270,7 @@ impl Engine {
                 wait.internal |= sleepers.encloses(slept, wait.lock, &wait.begin);
                 let kept = keep.take(wait, cache, stacks, mmap_locks, &mut lane.kept);
                 let Some((named, key, sample)) = kept else { continue };
-                lane.delta.add(key, sample, aggregate);
+                lane.delta.add(key, sample, named.witness(), aggregate);
                 lane.named.push(named);
             }
             lane.delta.flush(aggregate);
@@ -254,7 +278,7 @@ impl Engine {
         for wait in &self.waits {
             let kept = keep.take(wait, cache, stacks, mmap_locks, &mut self.kept);
             let Some((named, key, sample)) = kept else { continue };
-            self.delta.add(key, sample, aggregate);
+            self.delta.add(key, sample, named.witness(), aggregate);
             self.named.push(named);
         }
         self.delta.flush(aggregate);

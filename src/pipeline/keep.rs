@@ -1,14 +1,16 @@
 //! A finished wait gets its name, and is kept or left out, each for a counted reason.
 
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 
-use crate::aggregate::{Sample, Stats};
-use crate::cmdline_cache::{Certainty, CmdlineCache, TaskName};
+use crate::aggregate::Sample;
+use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
 use crate::contention::{OpenWait, Outcome, Wait};
 use crate::event::{Comm, Context, Cpu, Head, LockFlags, StackId, Tid};
-use crate::report::{By, RowKey};
+use crate::report::{By, Part, RowKey, RowStats, Witness};
 use crate::symbols::{LockName, StackTable, Waiter};
 
+use super::filters::Filters;
 use super::mmap_locks::MmapLocks;
 use super::targets::Targets;
 
@@ -21,10 +23,15 @@ pub struct Keep {
     pub cpus: Option<HashSet<Cpu>>,
     /// Not shorter than this.
     pub min_wait_ns: u64,
+    /// Meeting these conditions.
+    pub filters: Filters,
     /// Our own process, whose waits are never shown.
     pub own: Tid,
     /// What a row stands for.
-    pub by: By,
+    pub by: Vec<By>,
+    /// Stacks in rows begin at the caller and have at most so many frames; all and whole if not
+    /// given.
+    pub max_stack: Option<NonZeroUsize>,
 }
 
 /// A finished wait under its name.
@@ -38,6 +45,10 @@ pub struct NamedWait {
     pub caller: Option<u64>,
     /// What the lock is known as, beside its address and a symbol there.
     pub lock_name: Option<LockName>,
+    /// The task's cgroup at that instant, where cgroups are kept.
+    pub cgroup: Option<Fact>,
+    /// Its process's command line, where they are kept.
+    pub cmdline: Option<Fact>,
 }
 
 /// A wait that is still open, under its name.
@@ -52,16 +63,16 @@ pub struct OpenNamed {
 }
 
 /// Where the finished waits went: every one is in exactly one of these.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Kept {
     /// In the rows, and streamed.
-    pub rows: Stats,
+    pub rows: RowStats,
     /// Of those: waits for a part of a lock that the task waits for anyway. Their time is in the
     /// outer wait's too.
-    pub internal: Stats,
+    pub internal: RowStats,
     /// Our own.
     pub own: u64,
-    /// Of tasks, or on CPUs, that were not asked for.
+    /// Of tasks, on CPUs, for locks or from callers that were not asked for.
     pub not_asked: u64,
     /// Shorter than asked for.
     pub short: u64,
@@ -71,6 +82,27 @@ pub struct Kept {
     pub name_unconfirmed: u64,
     /// Of those in the rows: without a stack.
     pub no_stack: u64,
+    /// Of those that were wanted, filters aside: of a task whose cgroup was never learned.
+    pub cgroup_unknown: u64,
+    /// And whose cgroup is only likely.
+    pub cgroup_unconfirmed: u64,
+    /// And whose process's command line could not be read in time.
+    pub cmdline_unread: u64,
+}
+
+impl NamedWait {
+    /// What a row keeps of it if it is the row's longest.
+    pub(super) fn witness(&self) -> Witness {
+        let begin = &self.wait.begin;
+        Witness {
+            ts_ns: begin.ts_ns,
+            tid: begin.tid,
+            comm: known_comm(&self.name),
+            cpu: begin.cpu,
+            context: begin.context,
+            stack: self.wait.stack,
+        }
+    }
 }
 
 impl Kept {
@@ -84,6 +116,9 @@ impl Kept {
         self.name_unknown += other.name_unknown;
         self.name_unconfirmed += other.name_unconfirmed;
         self.no_stack += other.no_stack;
+        self.cgroup_unknown += other.cgroup_unknown;
+        self.cgroup_unconfirmed += other.cgroup_unconfirmed;
+        self.cmdline_unread += other.cmdline_unread;
     }
 
     /// All waits that finished, whether kept or not.
@@ -104,18 +139,25 @@ impl Keep {
     ) -> Option<(NamedWait, RowKey, Sample)> {
         let begin = &wait.begin;
         let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
+        let mut named = NamedWait {
+            wait: *wait,
+            name,
+            caller: caller(wait.stack, wait.flags, stacks),
+            lock_name: None,
+            cgroup: cache.cgroup_at(begin.tid, &name, begin.stamp),
+            cmdline: cache.cmdline_at(begin.tid, &name, begin.stamp),
+        };
         let left_out = if name.tgid == Some(self.own) {
             &mut kept.own
-        } else if !self.wants(begin, &name) {
+        } else if !self.wants(begin, &name) || !self.passes(&named, stacks, kept) {
             &mut kept.not_asked
         } else if wait.wait_ns() < self.min_wait_ns {
             &mut kept.short
         } else {
-            let caller = caller(wait.stack, wait.flags, stacks);
-            let lock_name = lock_name(wait, stacks, mmap_locks);
-            let named = NamedWait { wait: *wait, name, caller, lock_name };
+            named.lock_name = lock_name(wait, stacks, mmap_locks);
+            named.wait.stack = self.cut(wait, stacks);
             let sample = count(&named, kept);
-            return Some((named, self.row_key(&named), sample));
+            return Some((named, self.row_key(&named, cache), sample));
         };
         *left_out += 1;
         None
@@ -139,26 +181,59 @@ impl Keep {
         name.tgid != Some(self.own) && self.wants(head, name)
     }
 
+    fn cut(&self, wait: &Wait, stacks: &StackTable) -> Option<StackId> {
+        let (Some(stack), Some(most)) = (wait.stack, self.max_stack) else { return wait.stack };
+        Some(stacks.cut(stack, waiter(wait.flags), most.get()))
+    }
+
+    /// Whether a wanted wait passes the filters; what is not known of its task is counted before.
+    fn passes(&self, named: &NamedWait, stacks: &StackTable, kept: &mut Kept) -> bool {
+        let is = |fact: Option<Fact>, certainty| {
+            u64::from(fact.is_some_and(|fact| fact.certainty == certainty))
+        };
+        let NamedWait { cgroup, cmdline, .. } = *named;
+        kept.cgroup_unknown += is(cgroup, Certainty::Unknown);
+        kept.cgroup_unconfirmed += is(cgroup, Certainty::Unconfirmed);
+        kept.cmdline_unread +=
+            is(cmdline, Certainty::Unknown) + is(cmdline, Certainty::Unconfirmed);
+        self.filters.pass(named, stacks)
+    }
+
     fn wants(&self, head: &Head, name: &TaskName) -> bool {
         self.targets.wants(head.tid, name)
             && self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&head.cpu))
     }
 
-    fn row_key(&self, named: &NamedWait) -> RowKey {
-        let wait = &named.wait;
-        let kind = wait.flags.kind();
-        match self.by {
-            By::Caller => RowKey::Caller { caller: named.caller, kind },
-            By::Lock => RowKey::Lock { lock: wait.lock, kind },
-            By::Type => RowKey::Type(kind),
-            By::Task => match wait.begin.context {
-                Context::Task => RowKey::Task {
-                    tid: wait.begin.tid,
-                    incarnation: named.name.incarnation,
-                    comm: known_comm(&named.name),
-                },
-                context => RowKey::Context(context),
-            },
+    fn row_key(&self, named: &NamedWait, cache: &CmdlineCache) -> RowKey {
+        RowKey::of(self.by.iter().map(|&by| part(by, named, cache)))
+    }
+}
+
+fn part(by: By, named: &NamedWait, cache: &CmdlineCache) -> Part {
+    let NamedWait { wait, name, caller, .. } = named;
+    let begin = &wait.begin;
+    let kind = wait.flags.kind();
+    let tid = begin.tid;
+    match (by, begin.context) {
+        (By::Caller, _) => Part::Caller(*caller, kind),
+        (By::Stack, _) => Part::Stack(wait.stack, kind),
+        (By::Lock, _) => Part::Lock(wait.lock, kind),
+        (By::Type, _) => Part::Type(kind),
+        (By::Cpu, _) => Part::Cpu(begin.cpu),
+        (By::Context, context) => Part::Context(context),
+        (By::Task, Context::Task) => {
+            Part::Task { tid, incarnation: name.incarnation, comm: known_comm(name) }
+        }
+        (By::Task, context) => Part::Interrupt(context),
+        (By::Cgroup, _) => Part::Cgroup(named.cgroup.and_then(|cgroup| cgroup.text)),
+        (By::Comm, _) => Part::Comm(known_comm(name)),
+        (By::Process, _) => {
+            let leader = name.tgid.map(|tgid| cache.name_at(tgid, begin.cpu, begin.stamp));
+            Part::Process {
+                pid: name.tgid,
+                incarnation: leader.map_or(0, |leader| leader.incarnation),
+                comm: leader.as_ref().and_then(known_comm),
+            }
         }
     }
 }
@@ -169,8 +244,11 @@ pub(super) fn known_comm(name: &TaskName) -> Option<Comm> {
 }
 
 fn caller(stack: Option<StackId>, flags: LockFlags, stacks: &StackTable) -> Option<u64> {
-    let waiter = if flags.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping };
-    stack.and_then(|stack| stacks.caller(stack, waiter))
+    stack.and_then(|stack| stacks.caller(stack, waiter(flags)))
+}
+
+fn waiter(flags: LockFlags) -> Waiter {
+    if flags.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping }
 }
 
 fn lock_name(wait: &Wait, stacks: &StackTable, mmap_locks: &MmapLocks) -> Option<LockName> {
@@ -186,9 +264,9 @@ fn count(named: &NamedWait, kept: &mut Kept) -> Sample {
         Outcome::Failed(_) => Sample::Failed(wait_ns),
         Outcome::Uncertain => Sample::Uncertain(wait_ns),
     };
-    kept.rows.add(sample);
+    kept.rows.add(sample, named.witness());
     if named.wait.internal {
-        kept.internal.add(sample);
+        kept.internal.add(sample, named.witness());
     }
     kept.name_unknown += u64::from(named.name.certainty == Certainty::Unknown);
     kept.name_unconfirmed += u64::from(named.name.certainty == Certainty::Unconfirmed);

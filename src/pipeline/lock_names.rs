@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::aggregate::Stats;
-use crate::report::RowKey;
+use crate::event::LockKind;
+use crate::report::{Part, RowKey, RowStats};
 use crate::symbols::LockName;
 
 use super::keep::NamedWait;
@@ -42,15 +42,13 @@ impl LockNames {
     /// The winners for these rows. What became certain only later counts for the whole run.
     pub(super) fn finish(
         self,
-        rows: &[(RowKey, Stats)],
+        rows: &[(RowKey, RowStats)],
         mmap_locks: &MmapLocks,
     ) -> HashMap<u64, LockName> {
         let mut names: HashMap<_, _> =
             self.names.into_iter().map(|(lock, vote)| (lock, vote.name)).collect();
-        for (key, _) in rows {
-            if let RowKey::Lock { lock, kind } = *key
-                && let Some(name) = mmap_locks.name(lock, kind)
-            {
+        for (lock, kind) in rows.iter().filter_map(|(key, _)| lock_of(key)) {
+            if let Some(name) = mmap_locks.name(lock, kind) {
                 names.insert(lock, name);
             }
         }
@@ -73,6 +71,14 @@ impl LockNames {
             (_, _) => *vote = Vote { name, lead: 1 },
         }
     }
+}
+
+fn lock_of(key: &RowKey) -> Option<(u64, LockKind)> {
+    let RowKey::Of(parts) = key else { return None };
+    parts.iter().flatten().find_map(|part| match *part {
+        Part::Lock(lock, kind) => Some((lock, kind)),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 
 mod engine;
 mod error;
+mod filters;
 mod keep;
 mod lane;
 mod live;
@@ -29,12 +30,14 @@ mod signals;
 mod stream;
 mod summary;
 mod targets;
+mod text_filter;
 mod watched;
 mod workers;
 mod workload;
 
 pub use engine::{Chunk, Engine, Setup};
 pub use error::Error;
+pub use filters::Filters;
 pub use keep::{Keep, Kept, NamedWait, OpenNamed};
 pub use lane::ReadCounts;
 pub use live::{Ended, Live};
@@ -43,10 +46,11 @@ pub use queue::Queue;
 pub use raw::{RawEvent, RawHead};
 pub use recording::replay;
 pub use results::{Results, Sink};
-pub use session::{LOCK_EVENTS, Plan, Session, TASK_EVENTS, enter};
+pub use session::{CGROUP_EVENTS, LOCK_EVENTS, Plan, Session, TASK_EVENTS, enter};
 pub use signals::Signals;
-pub use stream::{Format, Stream};
+pub use stream::{Format, Stream, StreamTexts};
 pub use summary::{open_waits, quality};
 pub use targets::{Family, Targets};
+pub use text_filter::{TextCondition, TextFilter};
 pub use watched::{Asked, NotThere, Watched};
 pub use workload::{CannotStart, Workload, status_code};

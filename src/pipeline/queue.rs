@@ -10,12 +10,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// Bytes that may wait to be written: some 100,000 lines.
-const MAX_WAITING_BYTES: usize = 16 << 20;
-
 /// Where the stream's lines go.
 #[derive(Debug)]
 pub struct Queue {
+    /// Bytes that may wait to be written.
+    bound_bytes: usize,
     sender: Option<Sender<Vec<u8>>>,
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
@@ -29,15 +28,16 @@ struct Shared {
 }
 
 impl Queue {
-    /// Starts the thread that writes to `out`.
-    pub fn new(out: impl Write + Send + 'static) -> io::Result<Queue> {
+    /// Starts the thread that writes to `out`, and lets at most `bound_bytes` wait for it.
+    pub fn new(out: impl Write + Send + 'static, bound_bytes: usize) -> io::Result<Queue> {
         let (sender, receiver) = channel();
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
         let writer = thread::Builder::new()
             .name("ftlock-stream".to_owned())
             .spawn(move || theirs.write_all(&receiver, out))?;
-        Ok(Queue { sender: Some(sender), shared, writer: Some(writer), dropped_lines: 0 })
+        let (sender, writer) = (Some(sender), Some(writer));
+        Ok(Queue { bound_bytes, sender, shared, writer, dropped_lines: 0 })
     }
 
     /// Queues whole lines; drops and counts them if too much waits already.
@@ -46,7 +46,7 @@ impl Queue {
             return;
         }
         let waiting = self.shared.waiting_bytes.load(Ordering::Relaxed);
-        if waiting.saturating_add(lines.len()) > MAX_WAITING_BYTES {
+        if waiting.saturating_add(lines.len()) > self.bound_bytes {
             self.dropped_lines += count;
             return;
         }
@@ -101,7 +101,7 @@ mod tests {
     use std::io::{self, Write};
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    use super::{MAX_WAITING_BYTES, Queue};
+    use super::Queue;
 
     /// Writes each chunk only when the test says so.
     struct Gate(Receiver<()>, Sender<Vec<u8>>);
@@ -122,8 +122,8 @@ mod tests {
     fn what_a_slow_reader_leaves_is_dropped_and_counted_and_the_rest_arrives_in_order() {
         let (open, gate) = channel();
         let (written, arrived) = channel();
-        let mut queue = Queue::new(Gate(gate, written)).unwrap();
-        let half = MAX_WAITING_BYTES / 2;
+        let mut queue = Queue::new(Gate(gate, written), 1000).unwrap();
+        let half = 500;
         for letter in [b'a', b'b', b'c'] {
             queue.push(vec![letter; half], 10);
         }
@@ -139,7 +139,7 @@ mod tests {
     fn a_closed_pipe_is_reported() {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
-        let mut queue = Queue::new(writer).unwrap();
+        let mut queue = Queue::new(writer, 1000).unwrap();
         queue.push(b"line\n".to_vec(), 1);
         assert_eq!(queue.finish().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }

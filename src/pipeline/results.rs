@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use crate::aggregate::Snapshot;
-use crate::cmdline_cache::CacheCounters;
+use crate::cmdline_cache::{CacheCounters, FactsGivenUp};
 use crate::contention::Counts;
 use crate::event::{Cpu, Gap};
-use crate::report::RowKey;
-use crate::symbols::LockName;
+use crate::report::{RowKey, Witness};
+use crate::symbols::{LockName, StackTable};
 
 use super::keep::{Kept, NamedWait, OpenNamed};
 use super::lane::ReadCounts;
@@ -48,15 +48,17 @@ pub struct Results {
     /// The waits that were asked for and still open at the end, oldest first.
     pub open: Vec<OpenNamed>,
     /// The rows.
-    pub rows: Snapshot<RowKey>,
+    pub rows: Snapshot<RowKey, Witness>,
     /// Where rows are by lock: what the locks are known as, by address.
     pub lock_names: HashMap<u64, LockName>,
     /// What each CPU's sub-buffers held.
     pub read: Vec<(Cpu, ReadCounts)>,
-    /// Stacks that found no room in the table.
-    pub stacks_refused: u64,
+    /// The kernel stacks of the waits.
+    pub stacks: StackTable,
     /// What the names came from.
     pub names: CacheCounters,
+    /// What of cgroups and command lines had to be given up.
+    pub facts: FactsGivenUp,
     /// The time of the last event, in ns of the trace clock.
     pub end_ns: u64,
 }

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::cmdline_cache::proc::{self, PidNamespace, SeededTask};
+use crate::contention::Begins;
 use crate::event::decode::Decoder;
-use crate::event::{Stamp, Tid};
+use crate::event::{LockFlags, Stamp, Tid};
 use crate::tracefs::{
     self, Abi, Config, Endian, EventFormat, Instance, Leftovers, Reader, SubbufLayout, Tracefs,
 };
@@ -26,6 +27,10 @@ pub const TASK_EVENTS: [(&str, &str); 5] = [
 pub const LOCK_EVENTS: [(&str, &str); 2] =
     [("lock", "contention_begin"), ("lock", "contention_end")];
 
+/// Who moved to another cgroup.
+pub const CGROUP_EVENTS: [(&str, &str); 2] =
+    [("cgroup", "cgroup_attach_task"), ("cgroup", "cgroup_transfer_tasks")];
+
 /// The record of a kernel stack. It is not enabled: a trigger makes it.
 const STACK_EVENT: (&str, &str) = ("ftrace", "kernel_stack");
 
@@ -44,10 +49,38 @@ pub struct Plan {
     pub reader: Reader,
     /// Whether a kernel stack is recorded with each begin.
     pub stacks: bool,
+    /// Whether moves between cgroups are recorded.
+    pub cgroups: bool,
+    /// Begins with these flags only; with any if empty. An end whose begin is left out is recorded
+    /// all the same, since it carries no flags.
+    pub flags: Vec<LockFlags>,
     /// Whether to learn from the kernel which locks are an address space's `mmap_lock`.
     pub mmap_lock: bool,
     /// Further events, by system and name.
     pub further: Vec<(String, String)>,
+}
+
+impl Plan {
+    /// Which begins the trace has.
+    pub fn begins(&self) -> Begins {
+        if self.flags.is_empty() { Begins::All } else { Begins::Filtered }
+    }
+
+    /// The events that tell of tasks.
+    fn task_events(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        TASK_EVENTS.into_iter().chain(CGROUP_EVENTS.into_iter().filter(|_| self.cgroups))
+    }
+
+    /// The kernel-side filter on begins. A mutex's phases go together: the first one may spin.
+    fn condition(&self) -> Option<String> {
+        let mutex = |flags: &&LockFlags| flags.is_mutex();
+        let both = ["flags == 32", "flags == 33"].map(str::to_owned);
+        let phases = self.flags.iter().any(|flags| flags.is_mutex()).then_some(both);
+        let others = self.flags.iter().filter(|flags| !mutex(flags));
+        let terms = others.map(|flags| format!("flags == {}", flags.0));
+        let terms: Vec<String> = terms.chain(phases.into_iter().flatten()).collect();
+        (!terms.is_empty()).then(|| terms.join(" || "))
+    }
 }
 
 /// A trace that is set up: tasks are followed, locks not yet.
@@ -85,7 +118,7 @@ impl Session {
         let abi = Abi::new(native, &layout);
         let formats = formats(&instance, plan)?;
         let decoder = Decoder::new(abi, formats)?;
-        for (system, event) in TASK_EVENTS {
+        for (system, event) in plan.task_events() {
             instance.enable(system, event)?;
         }
         let mut live = Live::open(instance, plan.reader)?;
@@ -117,8 +150,12 @@ impl Live {
     /// Lets the instance follow locks, and whatever else was asked for.
     pub fn trace_locks(&mut self, plan: &Plan) -> Result<(), Error> {
         let instance = self.instance();
+        let condition = plan.condition();
+        if let Some(condition) = &condition {
+            instance.filter("lock", "contention_begin", condition)?;
+        }
         if plan.stacks {
-            instance.record_stacks("lock", "contention_begin")?;
+            instance.record_stacks("lock", "contention_begin", condition.as_deref())?;
         }
         if plan.mmap_lock {
             instance.record_between(MMAP_LOCK_EVENT, MMAP_LOCK_FROM, MMAP_LOCK_UNTIL)?;
@@ -134,10 +171,11 @@ impl Live {
 }
 
 fn formats(instance: &Instance, plan: &Plan) -> Result<Vec<EventFormat>, Error> {
-    let fixed = LOCK_EVENTS.into_iter().chain(TASK_EVENTS).chain([STACK_EVENT]);
+    let fixed = LOCK_EVENTS.into_iter().chain(plan.task_events()).chain([STACK_EVENT]);
+    let fixed: Vec<(&str, &str)> = fixed.collect();
     let further = plan.further.iter().map(|(system, event)| (system.as_str(), event.as_str()));
     let mmap_lock = plan.mmap_lock.then_some(MMAP_LOCK_EVENT);
-    let parsed = fixed.chain(mmap_lock).chain(further).map(|(system, event)| {
+    let parsed = fixed.into_iter().chain(mmap_lock).chain(further).map(|(system, event)| {
         let text = instance.event_format(system, event)?;
         EventFormat::parse(&text)
             .map_err(|source| Error::Format { event: format!("{system}:{event}"), source })

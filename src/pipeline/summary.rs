@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::aggregate::Stats;
 use crate::event::Cpu;
 use crate::output::StreamOpen;
 use crate::report::{CpuEvents, Quality};
@@ -43,6 +44,7 @@ pub fn quality(
         internal_total_ns: kept.internal.wait_total_ns,
         kept: kept.rows.waits(),
         in_rows: results.rows.waits(),
+        in_overflow: results.rows.overflow.iter().map(Stats::waits).sum(),
         own: kept.own,
         not_asked: kept.not_asked,
         short: kept.short,
@@ -57,10 +59,17 @@ pub fn quality(
         names_unconfirmed: kept.name_unconfirmed,
         names_contradicted: results.names.contradictions,
         names_evicted: results.names.evicted,
-        stacks_refused: results.stacks_refused,
+        cgroups_unknown: kept.cgroup_unknown,
+        cgroups_unconfirmed: kept.cgroup_unconfirmed,
+        cmdlines_unread: kept.cmdline_unread,
+        facts_evicted: results.facts.evicted,
+        texts_refused: results.facts.refused,
+        looks_put_off: results.facts.put_off,
+        stacks_refused: results.stacks.refused(),
         stacks_missing: if stacks_wanted { kept.no_stack } else { 0 },
         map_refused_keys: results.rows.refused_flushes,
         stream_dropped,
+        own_cpu_ns: None,
     }
 }
 

@@ -9,6 +9,8 @@ pub enum Unit {
     Count,
     /// Nanoseconds.
     Nanoseconds,
+    /// Tenths of a percent; shown as percent with one decimal.
+    PerMille,
 }
 
 /// One column of a report.
@@ -18,25 +20,38 @@ pub struct Column {
     pub id: &'static str,
     /// Its heading.
     pub title: &'static str,
+    /// What it says, in words.
+    pub about: &'static str,
     /// Its width in a table, in characters.
     pub width: usize,
     /// What the value is.
     pub unit: Unit,
-    /// The value.
-    pub value: fn(&RowStats) -> u64,
+    /// The value, of a row and of all rows added up.
+    pub value: fn(&RowStats, &RowStats) -> u64,
 }
 
 /// Every column; perf's own first (tools/perf/builtin-lock.c, 6.1 to 7.3).
-pub static COLUMNS: [Column; 7] = [
-    count("contended", "contended", |stats| stats.contended),
-    time("wait_total", "total wait", |stats| stats.wait_total_ns),
-    time("wait_max", "max wait", |stats| stats.wait_max_ns),
-    time("wait_min", "min wait", |stats| if stats.contended == 0 { 0 } else { stats.wait_min_ns }),
-    time("avg_wait", "avg wait", |stats| {
-        stats.wait_total_ns.checked_div(stats.contended).unwrap_or(0)
+pub static COLUMNS: [Column; 11] = [
+    count("contended", "contended", "How many waits got the lock", |row, _| row.contended),
+    time("wait_total", "total wait", "Their time together", |row, _| row.wait_total_ns),
+    time("wait_max", "max wait", "The longest of them", |row, _| row.wait_max_ns),
+    time("wait_min", "min wait", "The shortest of them", |row, _| row.wait_min_ns),
+    time("avg_wait", "avg wait", "Their mean", |row, _| row.avg_wait_ns()),
+    time("p50", "p50", "Half of them were not longer (within 3.2 %)", |row, _| {
+        row.quantile_ns(500)
     }),
-    count("failed", "failed", |stats| stats.failed),
-    count("uncertain", "uncertain", |stats| stats.uncertain),
+    time("p95", "p95", "95 of 100 of them were not longer", |row, _| row.quantile_ns(950)),
+    time("p99", "p99", "99 of 100 of them were not longer", |row, _| row.quantile_ns(990)),
+    Column {
+        id: "share",
+        title: "share",
+        about: "Their part of the time of all rows, in percent",
+        width: 7,
+        unit: Unit::PerMille,
+        value: |row, all| share(row.wait_total_ns, all.wait_total_ns),
+    },
+    count("failed", "failed", "How many waits ended without the lock", |row, _| row.failed),
+    count("uncertain", "uncertain", "How many waits overlap a loss", |row, _| row.uncertain),
 ];
 
 /// perf's default of `-F`; its first time column is the default of `-k`.
@@ -49,23 +64,45 @@ impl Column {
     }
 }
 
-const fn count(id: &'static str, title: &'static str, value: fn(&RowStats) -> u64) -> Column {
-    Column { id, title, width: 10, unit: Unit::Count, value }
+const fn count(
+    id: &'static str,
+    title: &'static str,
+    about: &'static str,
+    value: fn(&RowStats, &RowStats) -> u64,
+) -> Column {
+    Column { id, title, about, width: 10, unit: Unit::Count, value }
 }
 
-const fn time(id: &'static str, title: &'static str, value: fn(&RowStats) -> u64) -> Column {
-    Column { id, title, width: 12, unit: Unit::Nanoseconds, value }
+const fn time(
+    id: &'static str,
+    title: &'static str,
+    about: &'static str,
+    value: fn(&RowStats, &RowStats) -> u64,
+) -> Column {
+    Column { id, title, about, width: 12, unit: Unit::Nanoseconds, value }
+}
+
+/// Thousandths, rounded; 0 of nothing.
+fn share(part: u64, whole: u64) -> u64 {
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    let per_mille = (part * 1000 + whole / 2).checked_div(whole).unwrap_or(0);
+    u64::try_from(per_mille).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{COLUMNS, Column, DEFAULT_FIELDS};
-    use crate::report::RowStats;
+    use super::{COLUMNS, Column, DEFAULT_FIELDS, share};
+    use crate::event::{Context, Cpu, Tid};
+    use crate::report::{RowStats, Sample, Witness};
+
+    fn values(row: &RowStats, all: &RowStats) -> Vec<u64> {
+        COLUMNS.iter().map(|column| (column.value)(row, all)).collect()
+    }
 
     /// A row of `perf lock contention`: 14 waits, 1,881,441 ns, average 134,388 ns.
     #[test]
     fn values_are_perfs() {
-        let stats = RowStats {
+        let row = RowStats {
             contended: 14,
             wait_total_ns: 1_881_441,
             wait_max_ns: 1_759_412,
@@ -74,15 +111,39 @@ mod tests {
             uncertain: 2,
             ..RowStats::default()
         };
-        let values: Vec<u64> = COLUMNS.iter().map(|column| (column.value)(&stats)).collect();
-        assert_eq!(values, [14, 1_881_441, 1_759_412, 2_494, 134_388, 3, 2]);
+        let all = RowStats { wait_total_ns: 10_000_000, ..RowStats::default() };
+        let expected = [14, 1_881_441, 1_759_412, 2_494, 134_388, 0, 0, 0, 188, 3, 2];
+        assert_eq!(values(&row, &all), expected);
+    }
+
+    #[test]
+    fn quantiles_are_those_that_their_names_say() {
+        let mut row = RowStats::default();
+        let witness = Witness {
+            ts_ns: 0,
+            tid: Tid(0),
+            comm: None,
+            cpu: Cpu(0),
+            context: Context::Task,
+            stack: None,
+        };
+        (1..=100).for_each(|ns| row.add(Sample::Acquired(ns), witness));
+        let of = |id| (Column::find(id).unwrap().value)(&row, &row);
+        assert_eq!(["p50", "p95", "p99", "wait_max"].map(of), [50, 95, 99, 100]);
     }
 
     #[test]
     fn a_row_without_a_taken_lock_has_no_times() {
-        let stats = RowStats { wait_min_ns: u64::MAX, failed: 1, ..RowStats::default() };
-        let values: Vec<u64> = COLUMNS.iter().map(|column| (column.value)(&stats)).collect();
-        assert_eq!(values, [0, 0, 0, 0, 0, 1, 0]);
+        let row = RowStats { failed: 1, ..RowStats::default() };
+        assert_eq!(values(&row, &row), [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn shares_are_rounded_and_never_overflow() {
+        let table = [(1, 3, 333), (2, 3, 667), (u64::MAX, u64::MAX, 1000), (0, 5, 0), (5, 0, 0)];
+        for (part, whole, expected) in table {
+            assert_eq!(share(part, whole), expected, "{part} of {whole}");
+        }
     }
 
     #[test]

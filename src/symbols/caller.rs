@@ -154,10 +154,17 @@ impl CallerFinder {
     }
 
     fn callers_place(&self, frames: &[u64], waiter: Waiter) -> Option<usize> {
-        let of_tracer = |&&frame: &&u64| self.is_named(frame, &TRACER_FRAMES);
-        let top = frames.iter().take_while(of_tracer).count();
-        let behind = frames.iter().skip(top).position(|&frame| !self.is_lock_code(frame, waiter));
+        let traced = self.without_tracer(frames);
+        let top = frames.len() - traced.len();
+        let behind = traced.iter().position(|&frame| !self.is_lock_code(frame, waiter));
         behind.map(|place| top + place).or(frames.len().checked_sub(1))
+    }
+
+    /// The frames below the tracer's own.
+    pub(super) fn without_tracer<'a>(&self, frames: &'a [u64]) -> &'a [u64] {
+        let is_tracer = |&&frame: &&u64| self.is_named(frame, &TRACER_FRAMES);
+        let own = frames.iter().take_while(is_tracer).count();
+        frames.get(own..).unwrap_or(&[])
     }
 
     fn is_lock_code(&self, frame: u64, waiter: Waiter) -> bool {

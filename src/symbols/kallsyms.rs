@@ -152,6 +152,17 @@ impl Kallsyms {
         entries.filter(|e| self.name(e) == Some(name)).map(|e| e.addr).next()
     }
 
+    /// The first address of a variable of that name.
+    pub fn address_of_data(&self, name: &str) -> Option<u64> {
+        let mut data = self.data.iter();
+        data.find(|entry| self.name(entry) == Some(name)).map(|entry| entry.addr)
+    }
+
+    /// Whether there is a function with such a name.
+    pub fn any_function(&self, wanted: impl Fn(&str) -> bool) -> bool {
+        self.text.iter().any(|entry| self.name(entry).is_some_and(&wanted))
+    }
+
     /// What this list is good for.
     pub fn availability(&self) -> Availability {
         match (self.text.is_empty(), self.restricted) {

@@ -26,6 +26,7 @@ pub struct StackTable {
 
 #[derive(Debug)]
 struct Stack {
+    /// Without the tracer's own.
     frames: Arc<[u64]>,
     spinning_caller: u64,
     sleeping_caller: u64,
@@ -62,9 +63,21 @@ impl StackTable {
         self.insert(kept)
     }
 
-    /// The frames of a stack, innermost first; none for an id of another table.
+    /// The frames of a stack, innermost first, without the tracer's own; none for an id of another
+    /// table.
     pub fn frames(&self, id: StackId) -> Option<Arc<[u64]>> {
         self.with(id, |stack| Arc::clone(&stack.frames))
+    }
+
+    /// The part of a stack that begins at its caller, at most `max_frames` long; the stack itself
+    /// where the part finds no room. Its caller is the whole stack's.
+    pub fn cut(&self, id: StackId, waiter: Waiter, max_frames: usize) -> StackId {
+        let (Some(frames), Some(caller)) = (self.frames(id), self.caller(id, waiter)) else {
+            return id;
+        };
+        let start = frames.iter().position(|frame| *frame == caller).unwrap_or(0);
+        let part: Vec<u64> = frames.iter().skip(start).take(max_frames).copied().collect();
+        self.intern(&part).unwrap_or(id)
     }
 
     /// The code address that wanted the lock.
@@ -120,7 +133,7 @@ impl StackTable {
                     return self.refuse();
                 }
                 let id = StackId(u32::try_from(stacks.len()).ok()?);
-                let frames = Arc::clone(vacant.key());
+                let frames = self.callers.without_tracer(frames).into();
                 stacks.push(Stack {
                     frames,
                     spinning_caller,
@@ -191,6 +204,23 @@ mod tests {
         assert_eq!(table.truncated(), 1);
         assert_eq!(table.intern(&[5; 127]), Some(id));
         assert_eq!(table.truncated(), 1);
+    }
+
+    #[test]
+    fn a_part_begins_at_the_caller_and_has_the_frames_asked_for() {
+        let table = table(4);
+        let stack = [0x2010, 0x1010, 0x1020, 0x1030];
+        let whole = table.intern(&stack).unwrap();
+        let cut = |waiter, max_frames| {
+            let part = table.cut(whole, waiter, max_frames);
+            (table.frames(part).unwrap().to_vec(), table.caller(part, waiter))
+        };
+        assert_eq!(cut(Waiter::Sleeping, 2), (vec![0x1010, 0x1020], Some(0x1010)));
+        assert_eq!(cut(Waiter::Sleeping, 9), (stack[1..].to_vec(), Some(0x1010)));
+        assert_eq!(cut(Waiter::Spinning, 1), (vec![0x2010], Some(0x2010)));
+        // The table is full.
+        assert_eq!(cut(Waiter::Spinning, 2), (stack.to_vec(), Some(0x2010)));
+        assert_eq!((table.len(), table.refused()), (4, 1));
     }
 
     #[test]

@@ -106,14 +106,27 @@ impl Instance {
         file::write(&self.event_dir(system, event)?.join("enable"), "1")
     }
 
+    /// Records only those of an event's records that meet a condition on its fields, in the
+    /// language of Documentation/trace/events.rst.
+    pub fn filter(&mut self, system: &str, event: &str, condition: &str) -> Result<(), Error> {
+        file::write(&self.event_dir(system, event)?.join("filter"), condition)
+    }
+
     /// Records no event any more. Enabled events cost time even while tracing is stopped.
     pub fn disable_all(&mut self) -> Result<(), Error> {
         file::write(&self.path.join("events/enable"), "0")
     }
 
-    /// Records a kernel stack behind each of an event's records. Set twice, it is set once.
-    pub fn record_stacks(&mut self, system: &str, event: &str) -> Result<(), Error> {
-        self.set_trigger((system, event), "stacktrace", "", None)
+    /// Records a kernel stack behind each of an event's records, or those that meet a condition.
+    /// Set twice, it is set once.
+    pub fn record_stacks(
+        &mut self,
+        system: &str,
+        event: &str,
+        condition: Option<&str>,
+    ) -> Result<(), Error> {
+        let condition = condition.map(|condition| format!(" if {condition}")).unwrap_or_default();
+        self.set_trigger((system, event), "stacktrace", &condition, None)
     }
 
     /// Records an event only from an event `from` to the next `until`, each given by system and name.

@@ -9,9 +9,13 @@
 )]
 
 mod accounting;
+mod columns;
 mod endings;
+mod formats;
 mod lock_names;
 mod names;
+mod perf_checks;
+mod perf_options;
 mod places;
 mod support;
 mod targets;

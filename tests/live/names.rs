@@ -51,12 +51,27 @@ fn beside_truth(arguments: &[&str], generations: &str) -> Option<(Vec<Value>, Tr
     Some((recording.stop(), truth(&log)))
 }
 
+/// Waits that a run must be right about. How many a round makes is up to the machine's other work.
+const ENOUGH: usize = 2000;
+
+/// Rounds of the truth generator until enough waits met the truth.
+fn waits_meet_the_truth(mut look_at: impl FnMut(&Truth)) {
+    let mut met = 0;
+    for _ in 0..10 {
+        let Some((records, truth)) = beside_truth(&[], "2000") else { return };
+        look_at(&truth);
+        met += right(&records, "wait", &truth);
+        if met >= ENOUGH {
+            return;
+        }
+    }
+    panic!("only {met} waits met the truth");
+}
+
 #[test]
 fn every_wait_bears_the_name_its_task_had_when_it_began() {
     let Some(_alone) = live() else { return };
-    let Some((records, truth)) = beside_truth(&[], "2000") else { return };
-    let right = right(&records, "wait", &truth);
-    assert!(right >= 2000, "only {right} waits met the truth");
+    waits_meet_the_truth(|_| {});
 }
 
 #[test]
@@ -105,11 +120,10 @@ impl Drop for PidMax {
 fn a_pid_that_is_used_again_takes_no_name_over() {
     let Some(_alone) = live() else { return };
     let Some(_few) = PidMax::set("1000") else { return };
-    let Some((records, truth)) = beside_truth(&[], "2000") else { return };
     let names = |intervals: &Vec<(u64, u64, String)>| {
         intervals.iter().filter(|(.., name)| name.starts_with("r ")).count()
     };
-    assert!(truth.values().any(|intervals| names(intervals) > 4), "no pid was used again");
-    let right = right(&records, "wait", &truth);
-    assert!(right >= 2000, "only {right} waits met the truth");
+    waits_meet_the_truth(|truth| {
+        assert!(truth.values().any(|intervals| names(intervals) > 4), "no pid was used again");
+    });
 }

@@ -9,7 +9,7 @@ use ftlock::contention::Begins;
 use ftlock::event::decode::Decoder;
 use ftlock::event::{Cpu, Gap, Tid};
 use ftlock::pipeline::{
-    Engine, Keep, NamedWait, RawEvent, Results, Setup, Sink, Targets, quality, replay,
+    Engine, Filters, Keep, NamedWait, RawEvent, Results, Setup, Sink, Targets, quality, replay,
 };
 use ftlock::report::By;
 use ftlock::symbols::{CallerFinder, Kallsyms, StackTable};
@@ -114,8 +114,10 @@ impl Recorded {
                 targets: Targets::All,
                 cpus: None,
                 min_wait_ns: 0,
+                filters: Filters::new(Arc::clone(symbols)),
                 own: Tid(u32::MAX),
-                by: By::Lock,
+                by: vec![By::Lock],
+                max_stack: None,
             },
             rows,
             raw,
@@ -163,6 +165,11 @@ fn totals_are_those_of_the_provenance() {
         assert!(quality(&results, &[], 0, false).identities().iter().all(|law| law.holds()));
         let rows = results.kept.rows;
         assert_eq!(rows.wait_total_ns + rows.failed_total_ns + rows.uncertain_total_ns, total);
+        let witness = rows.witness.unwrap();
+        assert!(collected.waits.iter().any(|NamedWait { wait, .. }| {
+            (wait.begin.ts_ns, wait.begin.tid) == (witness.ts_ns, witness.tid)
+                && wait.wait_ns() == rows.wait_max_ns
+        }));
     }
 }
 
@@ -193,6 +200,61 @@ fn a_full_map_loses_no_wait_of_a_recording() {
         assert_eq!(results.rows.waits(), whole.rows.waits());
         assert_eq!(results.kept.rows, whole.kept.rows);
     }
+}
+
+/// A damaged sub-buffer costs its own events and one count; the run goes on.
+#[test]
+fn damage_is_counted_once_and_costs_no_other_events() {
+    let whole = Recorded::live("slp");
+    let size = whole.layout.size_bytes();
+    let events = |recorded: &Recorded| {
+        let (_, results) = recorded.run(false, Begins::All, 1000);
+        let quality = quality(&results, &[], 0, false);
+        assert!(quality.identities().iter().all(|law| law.holds()));
+        let read: u64 = quality.cpus.iter().map(|cpu| cpu.read).sum();
+        (read, quality)
+    };
+    // The third sub-buffer of CPU 0, and how many events it holds.
+    let (all, _) = events(&whole);
+    let third = size * 2..size * 3;
+    let mut alone = Recorded::live("slp");
+    alone.rings = vec![whole.rings[0][third.clone()].to_vec(), Vec::new()];
+    let (lost, _) = events(&alone);
+    assert!(lost > 20);
+
+    type Damage = fn(&mut [u8]);
+    let cases: [(&str, Damage, u64); 4] = [
+        ("blank", |page| page.fill(0), lost),
+        // The commit word counts more than a sub-buffer holds.
+        ("more data than the sub-buffer holds", |page| page[9] = 0xff, lost),
+        // The first record's length word is that of padding, without a length.
+        ("filler within the data", |page| page[16..20].copy_from_slice(&[29, 0, 0, 0]), lost),
+        (
+            "record ends behind the data",
+            |page| page[16..24].copy_from_slice(&[0, 0, 0, 0, 0xff, 0xff, 0, 0]),
+            lost,
+        ),
+    ];
+    for (told, damage, lost) in cases {
+        let mut damaged = Recorded::live("slp");
+        damage(&mut damaged.rings[0][third.clone()]);
+        let (read, quality) = events(&damaged);
+        assert_eq!(read, all - lost, "{told}: {:?}", quality.page_faults);
+        let faults: Vec<_> = quality.page_faults.iter().collect();
+        assert_eq!(faults.len(), 1, "{told}: {faults:?}");
+        assert!(faults[0].0.contains(told) && *faults[0].1 == 1, "{told}: {faults:?}");
+    }
+
+    let mut cut = Recorded::live("slp");
+    cut.rings[1].truncate(size + 100);
+    let (_, quality) = events(&cut);
+    assert_eq!(quality.page_faults.values().sum::<u64>(), 1, "{:?}", quality.page_faults);
+
+    let mut without = Recorded::live("slp");
+    without.formats.retain(|format| format.name != "sched_waking");
+    let (read, quality) = events(&without);
+    assert_eq!(read, all);
+    assert!(quality.unknown_ids > 0 && quality.ok > 700);
 }
 
 /// In every recording: the identities hold, and every begin that `summary.json` counts was read.

@@ -1,10 +1,11 @@
 //! The parts of the summary record.
 
 use super::{Address, caller_name, comm};
-use crate::event::LockKind;
-use crate::output::lock::KnownLock;
+use crate::event::StackId;
+use crate::output::escape::json_name;
+use crate::output::keys::{KeyValue, columns, stack_of, values};
 use crate::output::{StreamOpen, Summary};
-use crate::report::{COLUMNS, Identity, Row, RowKey, RowStats};
+use crate::report::{By, COLUMNS, Identity, Row, RowKey, RowStats, Unit, Witness};
 use crate::symbols::Kallsyms;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -42,7 +43,37 @@ impl<'a> JsonOpen<'a> {
     }
 }
 
-/// A row's keys and all columns, in one object.
+/// A row's longest wait.
+#[derive(Serialize)]
+struct JsonWitness<'a> {
+    ts: u64,
+    tid: u32,
+    comm: Option<Cow<'a, str>>,
+    cpu: u16,
+    context: &'static str,
+    stack: Option<Vec<String>>,
+}
+
+impl<'a> JsonWitness<'a> {
+    fn new(witness: &'a Witness, summary: &Summary<'_>) -> JsonWitness<'a> {
+        JsonWitness {
+            ts: witness.ts_ns,
+            tid: witness.tid.0,
+            comm: comm(witness.comm.as_ref()),
+            cpu: witness.cpu.0,
+            context: witness.context.name(),
+            stack: stack(witness.stack, summary),
+        }
+    }
+}
+
+/// A stack's frames by name, innermost first.
+fn stack(id: Option<StackId>, summary: &Summary<'_>) -> Option<Vec<String>> {
+    let frames = id.and_then(|stack| summary.stacks.frames(stack))?;
+    Some(frames.iter().map(|&frame| caller_name(frame, summary.symbols)).collect())
+}
+
+/// A row's keys, all columns and the witness, in one object.
 pub(super) struct JsonRow<'a> {
     pub(super) row: &'a Row,
     pub(super) summary: &'a Summary<'a>,
@@ -50,53 +81,57 @@ pub(super) struct JsonRow<'a> {
 
 impl Serialize for JsonRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let symbols = self.summary.symbols;
         let mut map = serializer.serialize_map(None)?;
-        let kind_entry =
-            |map: &mut S::SerializeMap, kind: LockKind| map.serialize_entry("type", kind.name());
-        match self.row.key {
-            RowKey::Caller { caller, kind } => {
-                let name = caller.map(|addr| caller_name(addr, symbols));
-                map.serialize_entry("caller", &name)?;
-                kind_entry(&mut map, kind)?;
-            }
-            RowKey::Lock { lock, kind } => {
-                let name = self.summary.lock_names.get(&lock).copied();
-                let known = KnownLock::find(lock, name, symbols);
-                map.serialize_entry("lock", &Address(lock))?;
-                map.serialize_entry("lock_name", &known.as_ref().map(|known| &known.name))?;
-                map.serialize_entry("lock_name_by", &known.as_ref().map(|known| known.by))?;
-                kind_entry(&mut map, kind)?;
-            }
-            RowKey::Task { tid, comm, .. } => {
-                map.serialize_entry("tid", &tid.0)?;
-                map.serialize_entry("comm", &self::comm(comm.as_ref()))?;
-            }
-            RowKey::Context(context) => map.serialize_entry("context", context.name())?,
-            RowKey::Type(kind) => kind_entry(&mut map, kind)?,
-            RowKey::Overflow(kind) => {
-                map.serialize_entry("overflow", &true)?;
-                map.serialize_entry("type", &kind.map(LockKind::name))?;
+        let columns = columns(self.summary.by);
+        let values = values(&self.row.key, &columns, self.summary);
+        if matches!(self.row.key, RowKey::Overflow(_)) {
+            map.serialize_entry("overflow", &true)?;
+        }
+        for (column, value) in columns.iter().zip(values) {
+            match value {
+                KeyValue::Number(number) => map.serialize_entry(column.id, &number)?,
+                KeyValue::Address(address) => map.serialize_entry(column.id, &Address(address))?,
+                KeyValue::Text(text) => map.serialize_entry(column.id, &text)?,
+                KeyValue::Name(name) => map.serialize_entry(column.id, &comm(Some(&name)))?,
+                KeyValue::Cgroup(path) => map.serialize_entry(column.id, &json_name(&path))?,
+                KeyValue::Unknown => map.serialize_entry(column.id, &())?,
             }
         }
-        figures(&mut map, &self.row.stats)?;
+        if self.summary.by.contains(&By::Stack) {
+            map.serialize_entry("stack", &stack(stack_of(&self.row.key), self.summary))?;
+        }
+        let stats = &self.row.stats;
+        figures(&mut map, stats, self.summary.totals)?;
+        let witness = stats.witness.as_ref();
+        let witness = witness.map(|witness| JsonWitness::new(witness, self.summary));
+        map.serialize_entry("witness", &witness)?;
         map.end()
     }
 }
 
-/// All columns of a row, by their names.
-pub(super) struct Figures<'a>(pub(super) &'a RowStats);
+/// All columns over all rows, by their names.
+pub(super) struct Totals<'a>(pub(super) &'a RowStats);
 
-impl Serialize for Figures<'_> {
+impl Serialize for Totals<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        figures(&mut map, self.0)?;
+        figures(&mut map, self.0, self.0)?;
         map.end()
     }
 }
 
-fn figures<M: SerializeMap>(map: &mut M, stats: &RowStats) -> Result<(), M::Error> {
-    COLUMNS.iter().try_for_each(|column| map.serialize_entry(column.id, &(column.value)(stats)))
+fn figures<M: SerializeMap>(
+    map: &mut M,
+    stats: &RowStats,
+    totals: &RowStats,
+) -> Result<(), M::Error> {
+    COLUMNS.iter().try_for_each(|column| {
+        let value = (column.value)(stats, totals);
+        match column.unit {
+            Unit::Count | Unit::Nanoseconds => map.serialize_entry(column.id, &value),
+            Unit::PerMille => map.serialize_entry(column.id, &(value as f64 / 10.0)),
+        }
+    })
 }
 
 #[derive(Serialize)]

@@ -1,10 +1,11 @@
 use super::super::samples::{
-    ClosedPipe, LOCK, MMAP_LOCK, UNKNOWN_LOCK, lock_names, pipe_wait, symbols, written,
+    ClosedPipe, LOCK, MMAP_LOCK, UNKNOWN_LOCK, lock_names, pipe_wait, stacks, symbols, witness,
+    written,
 };
 use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use super::{event, header, loss, summary, wait};
-use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
-use crate::report::{By, CpuEvents, Quality, Row, RowKey, RowStats};
+use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Texts, Tid};
+use crate::report::{By, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample};
 use serde_json::{Value, json};
 use std::io;
 
@@ -51,6 +52,16 @@ fn what_is_not_known_is_null() {
         (&value["kind"], &value["flags"], &value["context"], &value["ret"], &value["uncertain"]),
         (&json!("unknown"), &json!("0x40"), &json!("hardirq"), &json!(-35), &json!(true)),
     );
+}
+
+#[test]
+fn what_is_asked_for_of_a_task_stands_behind_the_caller_known_or_not() {
+    let comm = Comm::new(b"a");
+    let cgroup = Some(Some(b"/a\xff".as_slice()));
+    let asked = StreamWait { cgroup, cmdline: Some(None), ..pipe_wait(&comm) };
+    let line = written(|out| wait(&asked, &symbols(), out));
+    let end = "\"caller\":\"anon_pipe_write+0x43\",\"cgroup\":\"/a\\\\xff\",\"cmdline\":null,\"uncertain\":false}\n";
+    assert!(line.ends_with(end), "{line}");
 }
 
 #[test]
@@ -128,59 +139,101 @@ fn header_and_loss_say_what_they_know() {
 
 #[test]
 fn the_summary_has_rows_counters_and_identities() {
-    let stats = RowStats { contended: 4, wait_total_ns: 10, wait_min_ns: 1, ..RowStats::default() };
+    let mut stats = RowStats::default();
+    (1..=4).for_each(|ns| stats.add(Sample::Acquired(ns), witness()));
+    let totals = RowStats { wait_total_ns: 30, ..stats.clone() };
     let kind = LockKind::Mutex;
     let comm = Some(Comm::new(b"x\ny"));
-    let keys = [
-        RowKey::Caller { caller: Some(0x1043), kind },
-        RowKey::Caller { caller: None, kind },
-        RowKey::Lock { lock: 0x9000, kind },
-        RowKey::Lock { lock: LOCK, kind },
-        RowKey::Lock { lock: MMAP_LOCK, kind },
-        RowKey::Lock { lock: UNKNOWN_LOCK, kind },
-        RowKey::Task { incarnation: 0, tid: Tid(7), comm },
-        RowKey::Context(Context::Nmi),
-        RowKey::Type(kind),
-        RowKey::Overflow(Some(kind)),
+    let task = Part::Task { incarnation: 0, tid: Tid(7), comm };
+    let process = Part::Process { incarnation: 0, pid: Some(Tid(6)), comm };
+    let paths = Texts::new(1 << 10);
+    let path = format!("/docker/{}", "0f".repeat(32));
+    let cgroup = paths.intern(path.as_bytes());
+    let cases = [
+        (vec![By::Cgroup], RowKey::of([Part::Cgroup(cgroup)]), json!({"cgroup": path})),
+        (vec![By::Cgroup], RowKey::of([Part::Cgroup(None)]), json!({"cgroup": null})),
+        (
+            vec![By::Caller],
+            RowKey::of([Part::Caller(Some(0x1043), kind)]),
+            json!({"caller": "anon_pipe_write+0x43", "type": "mutex"}),
+        ),
+        (
+            vec![By::Caller],
+            RowKey::of([Part::Caller(None, kind)]),
+            json!({"caller": null, "type": "mutex"}),
+        ),
+        (
+            vec![By::Lock],
+            RowKey::of([Part::Lock(0x9000, kind)]),
+            json!({"lock": "0x9000", "lock_name": "tasklist_lock", "lock_name_by": "symbol", "type": "mutex"}),
+        ),
+        (
+            vec![By::Lock],
+            RowKey::of([Part::Lock(LOCK, kind)]),
+            json!({"lock": "0xffff888133445566", "lock_name": "pipe_mutex", "lock_name_by": "rule", "type": "mutex"}),
+        ),
+        (
+            vec![By::Lock],
+            RowKey::of([Part::Lock(MMAP_LOCK, kind)]),
+            json!({"lock": "0xffff88810000a000", "lock_name": "mmap_lock", "lock_name_by": "mmap_lock", "type": "mutex"}),
+        ),
+        (
+            vec![By::Lock],
+            RowKey::of([Part::Lock(UNKNOWN_LOCK, kind)]),
+            json!({"lock": "0xffff88810000b000", "lock_name": null, "lock_name_by": null, "type": "mutex"}),
+        ),
+        (vec![By::Task], RowKey::of([task]), json!({"tid": 7, "comm": "x\ny"})),
+        (
+            vec![By::Task],
+            RowKey::of([Part::Interrupt(Context::Nmi)]),
+            json!({"tid": null, "comm": "[nmi]"}),
+        ),
+        (vec![By::Process], RowKey::of([process]), json!({"pid": 6, "process": "x\ny"})),
+        (
+            vec![By::Cpu, By::Context, By::Type],
+            RowKey::of([Part::Cpu(Cpu(3)), Part::Context(Context::Nmi), Part::Type(kind)]),
+            json!({"cpu": 3, "context": "nmi", "type": "mutex"}),
+        ),
+        (
+            vec![By::Comm, By::Type],
+            RowKey::Overflow(Some(kind)),
+            json!({"overflow": true, "comm": null, "type": "mutex"}),
+        ),
     ];
-    let rows = keys.map(|key| Row { key, stats });
     let cpu = CpuEvents { cpu: 0, read: 1, overrun: 2, dropped: 0, written: 3 };
     let mut quality = Quality { begins_read: 1, cpus: vec![cpu], ..Quality::default() };
     quality.page_faults.insert("short page".to_owned(), 1);
-    let run = Summary {
-        open: &[],
-        by: By::Caller,
-        columns: &[],
-        rows: &rows,
-        totals: stats,
-        quality: &quality,
-        duration_ns: 5,
-        lock_names: &lock_names(),
-        symbols: &symbols(),
-    };
-    let value = parsed(&written(|out| summary(&run, out)));
     let figures = json!({
-        "contended": 4, "wait_total": 10, "wait_max": 0, "wait_min": 1, "avg_wait": 2,
-        "failed": 0, "uncertain": 0,
+        "contended": 4, "wait_total": 10, "wait_max": 4, "wait_min": 1, "avg_wait": 2,
+        "p50": 2, "p95": 4, "p99": 4, "share": 33.3, "failed": 0, "uncertain": 0,
+        "witness": {
+            "ts": 12_345_678_400_u64, "tid": 4711, "comm": "hackbench", "cpu": 1,
+            "context": "softirq", "stack": ["anon_pipe_write+0x43", "nfs_lookup+0x10 [nfs]", "0x77"],
+        },
     });
-    let lock = |lock, name, by| json!({"lock": lock, "lock_name": name, "lock_name_by": by, "type": "mutex"});
-    let expected_keys = [
-        json!({"caller": "anon_pipe_write+0x43", "type": "mutex"}),
-        json!({"caller": null, "type": "mutex"}),
-        lock("0x9000", json!("tasklist_lock"), json!("symbol")),
-        lock("0xffff888133445566", json!("pipe_mutex"), json!("rule")),
-        lock("0xffff88810000a000", json!("mmap_lock"), json!("mmap_lock")),
-        lock("0xffff88810000b000", json!(null), json!(null)),
-        json!({"tid": 7, "comm": "x\ny"}),
-        json!({"context": "nmi"}),
-        json!({"type": "mutex"}),
-        json!({"overflow": true, "type": "mutex"}),
-    ];
-    for (row, mut expected) in value["rows"].as_array().unwrap().iter().zip(expected_keys) {
+    let mut value = Value::Null;
+    for (by, key, mut expected) in cases {
+        let run = Summary {
+            by: &by,
+            columns: &[],
+            rows: &[Row { key, stats: stats.clone() }],
+            totals: &totals,
+            open: &[],
+            quality: &quality,
+            duration_ns: 5,
+            lock_names: &lock_names(),
+            symbols: &symbols(),
+            stacks: &stacks(),
+            cgroups: Some(&paths),
+        };
+        value = parsed(&written(|out| summary(&run, out)));
         expected.as_object_mut().unwrap().extend(figures.as_object().unwrap().clone());
-        assert_eq!(*row, expected);
+        assert_eq!(value["rows"], json!([expected]));
     }
-    assert_eq!(value["totals"], figures);
+    assert_eq!(value["by"], json!(["comm", "type"]));
+    for (column, expected) in [("wait_total", json!(30)), ("share", json!(100.0))] {
+        assert_eq!(value["totals"][column], expected);
+    }
     assert_eq!(value["quality"]["page_faults"], json!({"short page": 1}));
     assert_eq!(
         value["quality"]["cpus"],
@@ -200,13 +253,20 @@ fn the_description_names_every_field() {
     let quality = Quality { cpus: vec![CpuEvents::default()], ..Quality::default() };
     let run = RunInfo { clock: "", kernel: "", cpus: 1, command: &[] };
     let gap = StreamLoss { cpu: Cpu(1), missed: None, after_ns: 1, before_ns: 2 };
-    let keys = [
-        RowKey::Lock { lock: 1, kind: LockKind::Mutex },
-        RowKey::Task { incarnation: 0, tid: Tid(7), comm: None },
-        RowKey::Context(Context::Nmi),
-        RowKey::Overflow(Some(LockKind::Mutex)),
-    ];
-    let rows = keys.map(|key| Row { key, stats: RowStats::default() });
+    let keys =
+        [RowKey::of([Part::Lock(1, LockKind::Mutex)]), RowKey::Overflow(Some(LockKind::Mutex))];
+    let mut stats = RowStats::default();
+    stats.add(Sample::Acquired(1), witness());
+    let rows = keys.map(|key| Row { key, stats: stats.clone() });
+    let raw = RawEvent {
+        ts_ns: 5,
+        cpu: Cpu(2),
+        tid: Tid(3),
+        comm: None,
+        flags: 0,
+        preempt_count: 0,
+        event: "contention_begin",
+    };
     let open = StreamOpen {
         begin_ns: 1,
         age_ns: 2,
@@ -220,18 +280,22 @@ fn the_description_names_every_field() {
     };
     let end = Summary {
         open: &[open],
-        by: By::Lock,
+        by: &[By::Lock, By::Task, By::Process, By::Context],
         columns: &[],
         rows: &rows,
-        totals: RowStats::default(),
+        totals: &RowStats::default(),
         quality: &quality,
         duration_ns: 5,
         lock_names: &lock_names(),
         symbols: &symbols,
+        stacks: &stacks(),
+        cgroups: None,
     };
     let lines = written(|out| {
         header(&run, out)?;
-        wait(&pipe_wait(&comm), &symbols, out)?;
+        let (cgroup, cmdline) = (Some(None), Some(None));
+        wait(&StreamWait { cgroup, cmdline, ..pipe_wait(&comm) }, &symbols, out)?;
+        event(&raw, std::iter::empty(), out)?;
         loss(&gap, out)?;
         summary(&end, out)
     });

@@ -1,8 +1,13 @@
 use super::super::StreamOpen;
-use super::super::samples::{LOCK, MMAP_LOCK, PIPE_WRITE, lock_names, symbols, written};
-use super::{Detail, Summary, grouped, write};
-use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
-use crate::report::{By, Column, CpuEvents, DEFAULT_FIELDS, Quality, Row, RowKey, RowStats};
+use super::super::footer::grouped;
+use super::super::samples::{
+    LOCK, MMAP_LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written,
+};
+use super::{Detail, Summary, View, cut, write};
+use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Texts, Tid};
+use crate::report::{
+    By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats, Sample,
+};
 
 fn columns(ids: &[&str]) -> Vec<&'static Column> {
     ids.iter().map(|id| Column::find(id).unwrap()).collect()
@@ -32,20 +37,39 @@ fn table(
     quality: &Quality,
     detail: Detail,
 ) -> String {
-    let rows: Vec<Row> = rows.iter().map(|&(key, stats)| Row { key, stats }).collect();
+    viewed(by, fields, rows, quality, View { detail, ..View::default() })
+}
+
+fn viewed(
+    by: By,
+    fields: &[&str],
+    rows: &[(RowKey, RowStats)],
+    quality: &Quality,
+    view: View,
+) -> String {
+    let rows: Vec<Row> =
+        rows.iter().map(|(key, stats)| Row { key: *key, stats: stats.clone() }).collect();
     let open: Vec<StreamOpen> = (0..quality.open).map(|_| open_wait()).collect();
+    let totals = RowStats {
+        contended: quality.ok,
+        wait_total_ns: 10_000_000,
+        failed: quality.failed,
+        ..RowStats::default()
+    };
     let summary = Summary {
-        by,
+        by: &[by],
         columns: &columns(fields),
         rows: &rows,
-        totals: RowStats { contended: quality.ok, failed: quality.failed, ..RowStats::default() },
+        totals: &totals,
         open: &open,
         quality,
         duration_ns: 4_210_000_000,
         lock_names: &lock_names(),
         symbols: &symbols(),
+        stacks: &stacks(),
+        cgroups: None,
     };
-    written(|out| write(&summary, detail, out))
+    written(|out| write(&summary, view, out))
 }
 
 const FOOTER: &str = " 9,812 waits in 4.21 s on 2 CPUs: 9,805 got the lock, 3 failed, 1 still open, \
@@ -66,26 +90,22 @@ fn open_wait() -> StreamOpen {
     }
 }
 
-const ONE: RowStats = RowStats {
-    contended: 1,
-    wait_total_ns: 764_165,
-    wait_max_ns: 764_165,
-    wait_min_ns: 764_165,
-    failed: 0,
-    failed_total_ns: 0,
-    uncertain: 0,
-    uncertain_total_ns: 0,
-};
+/// A row of one wait.
+fn one() -> RowStats {
+    let mut row = RowStats::default();
+    row.add(Sample::Acquired(764_165), witness());
+    row
+}
 
 /// Header and first row as `perf lock contention` 6.1 printed them for that wait.
 #[test]
 fn callers_stand_as_in_perf() {
     let kind = LockKind::Spinlock;
     let rows = [
-        (RowKey::Caller { caller: Some(0x4032), kind }, ONE),
-        (RowKey::Caller { caller: Some(0x5010), kind: LockKind::RwsemWrite }, RowStats::default()),
-        (RowKey::Caller { caller: None, kind }, ONE),
-        (RowKey::Overflow(Some(kind)), ONE),
+        (RowKey::of([Part::Caller(Some(0x4032), kind)]), one()),
+        (RowKey::of([Part::Caller(Some(0x5010), LockKind::RwsemWrite)]), RowStats::default()),
+        (RowKey::of([Part::Caller(None, kind)]), one()),
+        (RowKey::Overflow(Some(kind)), one()),
     ];
     let expected = " contended   total wait     max wait     avg wait         type   caller
 
@@ -110,17 +130,16 @@ fn tasks_stand_as_in_perf() {
         failed: 2,
         ..RowStats::default()
     };
-    let task = |tid, comm: Option<&[u8]>| RowKey::Task {
-        tid: Tid(tid),
-        incarnation: 0,
-        comm: comm.map(Comm::new),
+    let task = |tid, comm: Option<&[u8]>| {
+        let (tid, comm) = (Tid(tid), comm.map(Comm::new));
+        RowKey::of([Part::Task { tid, incarnation: 0, comm }])
     };
     let rows = [
         (task(6904, Some(b"sched-messaging")), stats),
-        (task(7, Some(b"x\ny")), ONE),
-        (task(8, None), ONE),
-        (RowKey::Context(Context::Softirq), ONE),
-        (RowKey::Overflow(None), ONE),
+        (task(7, Some(b"x\ny")), one()),
+        (task(8, None), one()),
+        (RowKey::of([Part::Interrupt(Context::Softirq)]), one()),
+        (RowKey::Overflow(None), one()),
     ];
     let expected = " contended   total wait     max wait     min wait     avg wait     failed          pid   comm
 
@@ -128,7 +147,7 @@ fn tasks_stand_as_in_perf() {
          1    764.16 us    764.16 us    764.16 us    764.16 us          0            7   x\\ny
          1    764.16 us    764.16 us    764.16 us    764.16 us          0            8   ?8
          1    764.16 us    764.16 us    764.16 us    764.16 us          0            -   [softirq]
-         1    764.16 us    764.16 us    764.16 us    764.16 us          0            -   (overflow) any
+         1    764.16 us    764.16 us    764.16 us    764.16 us          0            -   (overflow)
 
 ";
     let fields = ["contended", "wait_total", "wait_max", "wait_min", "avg_wait", "failed"];
@@ -140,13 +159,13 @@ fn tasks_stand_as_in_perf() {
 fn locks_have_data_names_and_types_stand_alone() {
     let kind = LockKind::Mutex;
     let rows = [
-        (RowKey::Lock { lock: 0x9000, kind: LockKind::RwlockRead }, ONE),
-        (RowKey::Lock { lock: 0x9008, kind }, ONE),
-        (RowKey::Lock { lock: 0x9100, kind }, ONE),
-        (RowKey::Lock { lock: LOCK, kind }, ONE),
-        (RowKey::Lock { lock: MMAP_LOCK, kind: LockKind::RwsemRead }, ONE),
-        (RowKey::Lock { lock: PIPE_WRITE, kind }, ONE),
-        (RowKey::Overflow(Some(kind)), ONE),
+        (RowKey::of([Part::Lock(0x9000, LockKind::RwlockRead)]), one()),
+        (RowKey::of([Part::Lock(0x9008, kind)]), one()),
+        (RowKey::of([Part::Lock(0x9100, kind)]), one()),
+        (RowKey::of([Part::Lock(LOCK, kind)]), one()),
+        (RowKey::of([Part::Lock(MMAP_LOCK, LockKind::RwsemRead)]), one()),
+        (RowKey::of([Part::Lock(PIPE_WRITE, kind)]), one()),
+        (RowKey::Overflow(Some(kind)), one()),
     ];
     let expected = " contended            address   symbol
 
@@ -164,9 +183,66 @@ fn locks_have_data_names_and_types_stand_alone() {
     let text = table(By::Lock, &["contended"], &rows, &clean(), Detail::Everything);
     assert!(text.contains("~pipe_mutex (mutex), rule: anon_pipe_*\n"), "{text}");
 
-    let rows = [(RowKey::Type(kind), ONE)];
+    let rows = [(RowKey::of([Part::Type(kind)]), one())];
     let text = table(By::Type, &["wait_max"], &rows, &clean(), Detail::Notable);
     assert_eq!(text, format!("    max wait         type\n\n   764.16 us        mutex\n\n{FOOTER}"));
+}
+
+/// A share of 10 ms, quantiles of a single wait.
+#[test]
+fn who_waited_longest_and_how_waits_are_spread_stand_below_the_row() {
+    let kind = LockKind::Mutex;
+    let rows = [
+        (RowKey::of([Part::Type(kind)]), one()),
+        (RowKey::Overflow(Some(kind)), RowStats::default()),
+    ];
+    let fields = ["p50", "p99", "share"];
+    let expected = "         p50          p99   share         type
+
+   764.16 us    764.16 us    7.6%        mutex
+    longest at 12.345678: [softirq] on hackbench-4711 on cpu 1
+      #0 anon_pipe_write+0x43
+      #1 nfs_lookup+0x10 [nfs]
+      #2 0x77
+     524.29 us -    1.05 ms |████████| 1
+        0 ns         0 ns    0.0%        mutex   (overflow)
+
+";
+    let view = View { detail: Detail::Everything, hist_width: Some(40), ..View::default() };
+    let text = viewed(By::Type, &fields, &rows, &clean(), view);
+    assert!(text.starts_with(expected), "{text}");
+    let view = View { detail: Detail::Notable, hist_width: Some(40), ..View::default() };
+    let text = viewed(By::Type, &fields, &rows, &clean(), view);
+    assert!(!text.contains("longest") && text.contains("████████"), "{text}");
+}
+
+#[test]
+fn a_cgroup_stands_with_its_containers_id_cut_and_moves_no_cursor() {
+    let paths = Texts::new(1 << 10);
+    let path = ["/x\n/docker-", &"0f".repeat(32), ".scope"].concat();
+    let row = |id| Row { key: RowKey::of([Part::Cgroup(id)]), stats: one() };
+    let rows = [row(paths.intern(path.as_bytes())), row(None)];
+    let summary = Summary {
+        by: &[By::Cgroup],
+        columns: &columns(&["contended"]),
+        rows: &rows,
+        totals: &one(),
+        open: &[],
+        quality: &clean(),
+        duration_ns: 1,
+        lock_names: &lock_names(),
+        symbols: &symbols(),
+        stacks: &stacks(),
+        cgroups: Some(&paths),
+    };
+    let text = written(|out| write(&summary, View::default(), out));
+    let expected = [
+        " contended   cgroup",
+        "",
+        "         1   /x\\n/docker-0f0f0f0f0f0f.scope",
+        "         1   -",
+    ];
+    assert_eq!(text.lines().take(4).collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -225,4 +301,124 @@ fn many_open_waits_are_counted_rather_than_listed() {
     assert_eq!(lines(Detail::Notable), 11);
     let text = table(By::Caller, &DEFAULT_FIELDS, &[], &quality, Detail::Notable);
     assert!(text.contains(" still waiting: 2 more (see -v)\n"), "{text}");
+}
+
+#[test]
+fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
+    let comm = |name: &[u8]| Part::Comm(Some(Comm::new(name)));
+    let kind = LockKind::Mutex;
+    let rows = [
+        RowKey::of([comm(b"make"), Part::Caller(Some(0x4032), kind), Part::Type(kind)]),
+        RowKey::of([comm(b"x\ny"), Part::Caller(None, LockKind::RwsemRead), Part::Type(kind)]),
+        RowKey::Overflow(Some(kind)),
+    ];
+    let rows = rows.map(|key| Row { key, stats: one() });
+    let summary = Summary {
+        by: &[By::Comm, By::Caller, By::Type],
+        columns: &columns(&["contended"]),
+        rows: &rows,
+        totals: &one(),
+        open: &[],
+        quality: &Quality::default(),
+        duration_ns: 1,
+        lock_names: &lock_names(),
+        symbols: &symbols(),
+        stacks: &stacks(),
+        cgroups: None,
+    };
+    let text = written(|out| write(&summary, View::default(), out));
+    let expected = " contended   comm         type   caller
+
+         1   make        mutex   poll_freewait+0x32
+         1   x\\ny      rwsem:R   -
+         1   -           mutex   (overflow)
+";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn rows_alone_stand_alone_unless_something_was_lost() {
+    let rows = [(RowKey::of([Part::Caller(Some(0x4032), LockKind::Spinlock)]), one())];
+    let row =
+        "         1    764.16 us    764.16 us    764.16 us     spinlock   poll_freewait+0x32\n";
+    let bare = |quality: &Quality| table(By::Caller, &DEFAULT_FIELDS, &rows, quality, Detail::Rows);
+    assert_eq!(bare(&clean()), row);
+    let lossy = bare(&Quality { uncertain: 1, ..clean() });
+    assert!(lossy.starts_with(" contended ") && lossy.contains(row), "{lossy}");
+    assert!(lossy.contains(" 9,812 waits in "), "{lossy}");
+}
+
+#[test]
+fn what_went_wrong_and_what_it_cost_stand_below() {
+    let quality = Quality {
+        kept: 9_800,
+        overflow_depth: 1,
+        in_overflow: 2,
+        own_cpu_ns: Some(42_100_000),
+        ..clean()
+    };
+    let text = table(By::Caller, &DEFAULT_FIELDS, &[], &quality, Detail::Notable);
+    let lines: Vec<&str> = text.lines().skip(1).take(2).collect();
+    let expected = [
+        " bad: 3 of 9,801 (0.03 %): task 1, stack 0, time 0, data 2",
+        " overhead: 42.10 ms CPU time (1.00 % of one CPU), 18 events traced (4/s)",
+    ];
+    assert_eq!(lines, expected);
+}
+
+/// 80 characters, of which figures and type take 65: `anon_pipe_write+0x43` has 15 for its 20.
+#[test]
+fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
+    let kind = LockKind::Mutex;
+    let rows =
+        [RowKey::of([Part::Caller(Some(PIPE_WRITE), kind)])].map(|key| Row { key, stats: one() });
+    let summary = Summary {
+        by: &[By::Caller],
+        columns: &columns(&DEFAULT_FIELDS),
+        rows: &rows,
+        totals: &one(),
+        open: &[],
+        quality: &Quality { orphan_end: 1, ..Quality::default() },
+        duration_ns: 1,
+        lock_names: &lock_names(),
+        symbols: &symbols(),
+        stacks: &stacks(),
+        cgroups: None,
+    };
+    let plain = View { width: Some(80), ..View::default() };
+    let first_row = |view| {
+        let text = written(|out| write(&summary, view, out));
+        text.lines().nth(2).unwrap().to_owned()
+    };
+    let row = first_row(plain);
+    assert!(row.ends_with("        mutex   anon_pipe_writ\u{2026}"), "{row}");
+    assert_eq!(row.chars().count(), 80);
+    for (width, end) in [(85, "   anon_pipe_write+0x43"), (10, "   anon_pi\u{2026}")] {
+        assert!(first_row(View { width: Some(width), ..plain }).ends_with(end));
+    }
+    let styled = View {
+        heading: anstyle::Style::new().dimmed(),
+        fault: anstyle::Style::new().bold(),
+        ..plain
+    };
+    let text = written(|out| write(&summary, styled, out));
+    assert!(text.starts_with("\x1b[2m contended "), "{text}");
+    assert!(text.contains(" caller\x1b[0m\n\n"), "{text}");
+    assert!(text.contains("\x1b[1m ends without a begin: 1\n"), "{text}");
+    assert_eq!(text.matches('\x1b').count(), 4);
+}
+
+#[test]
+fn a_cut_text_fills_its_room_and_no_more() {
+    let table = [
+        ("abc", 3, "abc"),
+        ("abcd", 3, "ab\u{2026}"),
+        ("日本語", 6, "日本語"),
+        ("日本語", 5, "日本\u{2026}"),
+        ("日本語", 4, "日\u{2026}"),
+        ("abc", 0, "\u{2026}"),
+    ];
+    for (text, room, expected) in table {
+        assert_eq!(cut(text, room), expected, "{text} in {room}");
+    }
 }

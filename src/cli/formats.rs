@@ -1,0 +1,121 @@
+//! What goes to stdout: a stream with what ends it, or a report that a program reads.
+
+use crate::output::perf_csv::separator_fault;
+use crate::pipeline::Format;
+
+use super::args::{CommonArgs, ReportFormat, StreamFormat};
+use super::exit::Usage;
+
+/// How the report at the end looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Report {
+    /// A table; behind JSON lines the last of them.
+    Table,
+    /// perf's CSV with this separator.
+    Perf(String),
+    /// CSV.
+    Csv,
+    /// One JSON object.
+    Json,
+}
+
+/// The stream's format, if there is to be one, and the report's. Only one format has a place on
+/// stdout.
+pub(super) fn formats(args: &CommonArgs) -> Result<(Option<Format>, Report), Usage> {
+    let (report, option) = match (&args.field_separator, args.format) {
+        (Some(separator), _) => (Report::Perf(checked(separator)?), "-x"),
+        (None, None) => (Report::Table, ""),
+        (None, Some(ReportFormat::Table)) => (Report::Table, "--format table"),
+        (None, Some(ReportFormat::Csv)) => (Report::Csv, "--format csv"),
+        (None, Some(ReportFormat::Json)) => (Report::Json, "--format json"),
+    };
+    let is_table = report == Report::Table;
+    let stream = match args.stream {
+        Some(StreamFormat::None) => None,
+        Some(StreamFormat::Json) if is_table && option.is_empty() => Some(Format::Json),
+        Some(StreamFormat::Text) | None if is_table => Some(Format::Text),
+        None if !args.raw => None,
+        streamed => {
+            let what = match streamed {
+                Some(StreamFormat::Json) => "--stream json",
+                Some(_) => "--stream text",
+                None => "--raw",
+            };
+            return Err(Usage(format!(
+                "{what} and {option} would both go to stdout: leave one of them out"
+            )));
+        }
+    };
+    Ok((stream, report))
+}
+
+fn checked(separator: &str) -> Result<String, Usage> {
+    match separator_fault(separator) {
+        None => Ok(separator.to_owned()),
+        Some(fault) => Err(Usage(format!("-x {separator:?} cannot separate: {fault}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::args::{Cli, Command};
+    use super::{Report, formats};
+    use crate::pipeline::Format;
+
+    fn parsed(arguments: &str) -> Result<(Option<Format>, Report), String> {
+        let words = ["ftlock", "record"].into_iter().chain(arguments.split_whitespace());
+        match Cli::try_parse_from(words).map_err(|error| error.to_string())?.command {
+            Command::Record(args) => formats(&args.common).map_err(|error| error.to_string()),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn a_report_for_programs_has_stdout_for_itself() {
+        let perf = |separator: &str| Report::Perf(separator.to_owned());
+        let table = [
+            ("", (Some(Format::Text), Report::Table)),
+            ("--stream", (Some(Format::Text), Report::Table)),
+            ("--stream json", (Some(Format::Json), Report::Table)),
+            ("--stream none", (None, Report::Table)),
+            ("--format table", (Some(Format::Text), Report::Table)),
+            ("--format csv", (None, Report::Csv)),
+            ("--format json --stream none", (None, Report::Json)),
+            ("-x ,", (None, perf(","))),
+            ("-x ;; --stream=none", (None, perf(";;"))),
+            ("--raw", (Some(Format::Text), Report::Table)),
+        ];
+        for (arguments, expected) in table {
+            assert_eq!(parsed(arguments), Ok(expected), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_go_together_is_refused() {
+        for arguments in [
+            "--stream json --format csv",
+            "--stream text --format json",
+            "--stream json --format table",
+            "--stream -x ,",
+            "--raw --format json",
+            "--raw -x ,",
+            "--format csv -x ,",
+            "-x :",
+            "-x +",
+            "-x .",
+            "-x a",
+            "-x 0",
+            "-x \\",
+            "--field-separator=",
+        ] {
+            assert!(parsed(arguments).is_err(), "{arguments}");
+        }
+        let error = parsed("--stream json --format csv").unwrap_err();
+        assert_eq!(
+            error,
+            "--stream json and --format csv would both go to stdout: leave one of them out"
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! What the terminal is like, if there is one.
+
+use std::io::{IsTerminal, Stderr, Stdout};
+use std::os::fd::AsFd;
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::Style;
+
+use crate::output::table::{Detail, View};
+
+use super::args::Color;
+use super::config::RecordConfig;
+
+/// Characters in a line where nobody says otherwise.
+const USUAL_WIDTH: usize = 80;
+
+/// How the table looks on stdout.
+pub(super) fn view(stdout: &Stdout, config: &RecordConfig) -> View {
+    let width = width(stdout);
+    let plain = View {
+        detail: if config.verbose { Detail::Everything } else { Detail::Notable },
+        hist_width: config.hist.then(|| width.unwrap_or(USUAL_WIDTH)),
+        width,
+        ..View::default()
+    };
+    let colored = match config.color {
+        Color::Always => true,
+        Color::Never => false,
+        // Asks NO_COLOR, CLICOLOR and TERM too.
+        Color::Auto => AutoStream::choice(stdout) != ColorChoice::Never,
+    };
+    match colored {
+        true => View { heading: Style::new().dimmed(), fault: Style::new().bold(), ..plain },
+        false => plain,
+    }
+}
+
+/// Characters in a line of a terminal; none elsewhere, and where a terminal does not know.
+fn width(out: &(impl IsTerminal + AsFd)) -> Option<usize> {
+    let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(out).ok())??;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
+/// Characters that a status line may have: one that breaks cannot be taken away again.
+pub(super) fn status_width(stderr: &Stderr) -> usize {
+    width(stderr).unwrap_or(USUAL_WIDTH).saturating_sub(1)
+}

@@ -1,0 +1,109 @@
+//! The filters of the command line. One that can match nothing is an error.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use regex::Regex;
+use regex::bytes::Regex as BytesRegex;
+
+use crate::event::{self, LockFlags};
+use crate::pipeline::Filters;
+use crate::symbols::{Availability, Kallsyms};
+
+use super::args::{CommonArgs, Context};
+use super::exit::Usage;
+
+/// Filters as typed, checked as far as that goes without the kernel's symbols.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    flags: Vec<LockFlags>,
+    locks: Vec<String>,
+    stack: Vec<String>,
+    comm: Option<BytesRegex>,
+    cmdline: Option<BytesRegex>,
+    cgroups: Vec<PathBuf>,
+    caller: Option<Regex>,
+    contexts: Vec<event::Context>,
+}
+
+impl Wanted {
+    pub(super) fn new(args: &CommonArgs) -> Result<Wanted, Usage> {
+        let mut flags = Vec::new();
+        for name in &args.type_filter {
+            let known = LockFlags::of_type_name(name).ok_or_else(|| {
+                let names = LockFlags::type_names().collect::<Vec<_>>().join(", ");
+                Usage(format!("-Y {name}: no such type of lock; there are {names}"))
+            })?;
+            flags.extend(known);
+        }
+        Ok(Wanted {
+            flags,
+            locks: args.lock_filter.clone(),
+            stack: args.callstack_filter.clone(),
+            comm: args.comm.clone(),
+            cmdline: args.cmdline.clone(),
+            cgroups: args.cgroup_filter.clone(),
+            caller: args.caller.clone(),
+            contexts: args.context.iter().map(|context| as_event(*context)).collect(),
+        })
+    }
+
+    /// The flags that begins of wanted locks have; empty for all. A mutex's later phases are among
+    /// them even where only its spinning is wanted.
+    pub(super) fn flags(&self) -> &[LockFlags] {
+        &self.flags
+    }
+
+    /// What command lines must match.
+    pub(super) fn cmdline(&self) -> Option<&BytesRegex> {
+        self.cmdline.as_ref()
+    }
+
+    /// The cgroups that tasks must be in, as typed; empty for all.
+    pub(super) fn cgroups(&self) -> &[PathBuf] {
+        &self.cgroups
+    }
+
+    /// The filters on locks, callers and names, with names looked up.
+    pub(super) fn filters(&self, symbols: &Arc<Kallsyms>) -> Result<Filters, Usage> {
+        let mut filters = Filters::new(Arc::clone(symbols));
+        filters.locks =
+            self.locks.iter().map(|lock| address(lock, symbols)).collect::<Result<_, _>>()?;
+        for name in &self.stack {
+            if !symbols.any_function(|symbol| symbol.contains(name.as_str())) {
+                return Err(Usage(format!("-S {name}: no function's name contains it")));
+            }
+        }
+        filters.flags = self.flags.clone();
+        filters.contexts = self.contexts.clone();
+        filters.comm = self.comm.clone();
+        filters.caller = self.caller.clone();
+        filters.stack = self.stack.clone();
+        Ok(filters)
+    }
+}
+
+/// A lock's address, given as such, in hex, or by its symbol.
+fn address(lock: &str, symbols: &Kallsyms) -> Result<u64, Usage> {
+    let hex = lock.strip_prefix("0x").unwrap_or(lock);
+    if let Ok(address) = u64::from_str_radix(hex, 16) {
+        return Ok(address);
+    }
+    symbols.address_of_data(lock).ok_or_else(|| {
+        let why = match symbols.availability() {
+            Availability::Full => "the kernel has no such variable",
+            Availability::TextOnly => "this kernel lists no variables (CONFIG_KALLSYMS_ALL is off)",
+            Availability::Restricted | Availability::Empty => "the kernel hides its symbols",
+        };
+        Usage(format!("-L {lock}: {why}"))
+    })
+}
+
+fn as_event(context: Context) -> event::Context {
+    match context {
+        Context::Task => event::Context::Task,
+        Context::Softirq => event::Context::Softirq,
+        Context::Hardirq => event::Context::Hardirq,
+        Context::Nmi => event::Context::Nmi,
+    }
+}

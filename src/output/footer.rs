@@ -1,0 +1,159 @@
+//! What stands under the rows: all waits in one line, what went wrong, what watching cost, and
+//! what there is to say about the data.
+
+use super::Summary;
+use super::table::{Detail, View};
+use super::text::{caller_text, task_text};
+use crate::report::{Identity, Quality, scaled};
+use anstyle::Style;
+use std::io::{self, Write};
+
+/// Open waits that are listed unless everything is.
+const MAX_OPEN: usize = 10;
+
+/// All of it.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
+    all_waits(summary, out)?;
+    costs(summary, view.detail, out)?;
+    open(summary, view.detail, out)?;
+    faults(summary.quality, view, out)
+}
+
+/// What went wrong with some waits, if anything, and what watching cost.
+fn costs(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+    let (quality, bad) = (summary.quality, summary.quality.bad());
+    if bad.count() > 0 || detail == Detail::Everything {
+        let (count, total) = (bad.count(), quality.total());
+        let rate = 100.0 * count as f64 / total.max(1) as f64;
+        let reasons = bad.reasons().map(|(reason, count)| format!("{reason} {}", grouped(count)));
+        let (count, total) = (grouped(count), grouped(total));
+        writeln!(out, " bad: {count} of {total} ({rate:.2} %): {}", reasons.join(", "))?;
+    }
+    let Some(own) = quality.overhead(summary.duration_ns) else { return Ok(()) };
+    writeln!(
+        out,
+        " overhead: {} CPU time ({:.2} % of one CPU), {} events traced ({}/s)",
+        scaled(own.cpu_ns),
+        own.cpu_percent,
+        grouped(own.events),
+        grouped(own.events_per_s),
+    )
+}
+
+fn all_waits(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let (quality, totals) = (summary.quality, summary.totals);
+    // Whose wait began before the trace is not known, only that one did.
+    let before = if quality.is_all() { quality.began_before_start } else { 0 };
+    let open = summary.open.len() as u64;
+    write!(
+        out,
+        " {} in {} on {}: {} got the lock, {} failed, {} still open",
+        counted(totals.waits() + open + before, "wait"),
+        scaled(summary.duration_ns),
+        counted(quality.cpus.len() as u64, "CPU"),
+        grouped(totals.contended),
+        grouped(totals.failed),
+        grouped(open),
+    )?;
+    if quality.is_all() {
+        write!(out, ", {} began before", grouped(before))?;
+    }
+    let lost = grouped(quality.events_lost());
+    write!(out, "; {lost} lost, {} uncertain", grouped(totals.uncertain))?;
+    match quality.not_asked + quality.short {
+        0 => writeln!(out),
+        left_out => writeln!(out, "; {} left out", grouped(left_out)),
+    }
+}
+
+/// The waits that had no end yet, the longest first.
+fn open(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+    let shown = if detail == Detail::Everything { usize::MAX } else { MAX_OPEN };
+    for wait in summary.open.iter().take(shown) {
+        let task = task_text(wait.tid, wait.comm.as_ref(), wait.context);
+        let (kind, age) = (wait.flags.kind().name(), scaled(wait.age_ns));
+        let caller = caller_text(wait.caller, summary.symbols);
+        writeln!(out, " still waiting: {task} for {kind} {:#x} since {age}, {caller}", wait.lock)?;
+    }
+    match summary.open.len().saturating_sub(shown) {
+        0 => Ok(()),
+        more => writeln!(out, " still waiting: {} more (see -v)", grouped(more as u64)),
+    }
+}
+
+/// The lines of [`quality`], with the weight they have.
+fn faults(of: &Quality, view: View, out: &mut dyn Write) -> io::Result<()> {
+    let fault = match view.detail {
+        // Most of what is said then is that all is well.
+        Detail::Everything => Style::new(),
+        Detail::Notable | Detail::Rows => view.fault,
+    };
+    let mut lines = Vec::new();
+    quality(of, view.detail, &mut lines)?;
+    if lines.is_empty() {
+        return Ok(());
+    }
+    write!(out, "{fault}")?;
+    out.write_all(&lines)?;
+    write!(out, "{fault:#}")
+}
+
+/// What there is to say about the data: a line each, each beginning with a blank.
+pub(super) fn quality(quality: &Quality, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+    let all = detail == Detail::Everything;
+    for cpu in quality.cpus.iter().filter(|cpu| all || cpu.lost() > 0) {
+        writeln!(
+            out,
+            " cpu {}: {} overrun, {} dropped of {} events",
+            cpu.cpu,
+            grouped(cpu.overrun),
+            grouped(cpu.dropped),
+            grouped(cpu.written),
+        )?;
+    }
+    for (fault, count) in &quality.page_faults {
+        writeln!(out, " malformed pages, {fault}: {}", grouped(*count))?;
+    }
+    for (what, count) in quality.faults().into_iter().filter(|(_, count)| all || *count > 0) {
+        writeln!(out, " {what}: {}", grouped(count))?;
+    }
+    if all {
+        for (what, count) in quality.facts() {
+            writeln!(out, " {what}: {}", grouped(count))?;
+        }
+    }
+    for identity in quality.identities().iter().filter(|identity| all || !identity.holds()) {
+        write_identity(identity, out)?;
+    }
+    Ok(())
+}
+
+fn write_identity(identity: &Identity, out: &mut dyn Write) -> io::Result<()> {
+    let cpu = identity.cpu.map(|cpu| format!(" on cpu {cpu}")).unwrap_or_default();
+    let (verdict, sign) = if identity.holds() { ("holds", "=") } else { ("DOES NOT HOLD", "!=") };
+    let (left, right) = (grouped(identity.left), grouped(identity.right));
+    writeln!(out, " {verdict}{cpu}: {}: {left} {sign} {right}", identity.law)
+}
+
+/// `1 wait`, `2 waits`.
+fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(count))
+}
+
+/// `9,812`
+pub(super) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}

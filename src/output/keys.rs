@@ -1,0 +1,188 @@
+//! What a row stands for, as columns: declared once for the table and the machine formats.
+
+use std::sync::Arc;
+
+use super::Summary;
+use super::cgroup::short;
+use super::escape::terminal;
+use super::lock::KnownLock;
+use super::text::{caller_text, comm_text};
+use crate::event::{Comm, LockKind, StackId, Tid};
+use crate::report::{By, Part, RowKey};
+use crate::symbols::{Kallsyms, Waiter};
+
+/// What stands where the name of a row would, if it holds what found no room.
+pub(super) const OVERFLOW: &str = "(overflow)";
+
+/// One column of a row's identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct KeyColumn {
+    /// Its name in machine formats.
+    pub(super) id: &'static str,
+    /// Its heading in a table.
+    pub(super) title: &'static str,
+    /// Right-aligned to this width; text has none and is left-aligned.
+    pub(super) width: Option<usize>,
+}
+
+/// One column's value in a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum KeyValue {
+    /// A number.
+    Number(u64),
+    /// An address.
+    Address(u64),
+    /// Text of ours: a kind, a symbol.
+    Text(String),
+    /// A task's name.
+    Name(Comm),
+    /// A cgroup's path.
+    Cgroup(Arc<[u8]>),
+    /// What is not known.
+    Unknown,
+}
+
+const fn number(id: &'static str, title: &'static str, width: usize) -> KeyColumn {
+    KeyColumn { id, title, width: Some(width) }
+}
+
+const fn text(id: &'static str, title: &'static str) -> KeyColumn {
+    KeyColumn { id, title, width: None }
+}
+
+const TYPE: KeyColumn = number("type", "type", 10);
+const CALLER: KeyColumn = text("caller", "caller");
+
+/// The columns of one key.
+fn columns_of(by: By) -> &'static [KeyColumn] {
+    const LOCK: [KeyColumn; 4] = [
+        number("lock", "address", 16),
+        text("lock_name", "symbol"),
+        text("lock_name_by", ""),
+        TYPE,
+    ];
+    const TASK: [KeyColumn; 2] = [number("tid", "pid", 10), text("comm", "comm")];
+    const PROCESS: [KeyColumn; 2] = [number("pid", "pid", 10), text("process", "process")];
+    match by {
+        By::Caller | By::Stack => &const { [TYPE, CALLER] },
+        By::Lock => &LOCK,
+        By::Task => &TASK,
+        By::Process => &PROCESS,
+        By::Comm => &const { [text("comm", "comm")] },
+        By::Cgroup => &const { [text("cgroup", "cgroup")] },
+        By::Type => &const { [TYPE] },
+        By::Cpu => &const { [number("cpu", "cpu", 5)] },
+        By::Context => &const { [number("context", "context", 8)] },
+    }
+}
+
+/// The columns of all keys; what two keys share stands once.
+pub(super) fn columns(by: &[By]) -> Vec<KeyColumn> {
+    let mut columns: Vec<KeyColumn> = Vec::new();
+    for column in by.iter().flat_map(|&by| columns_of(by)) {
+        if !columns.iter().any(|known| known.id == column.id) {
+            columns.push(*column);
+        }
+    }
+    columns
+}
+
+/// A row's values for those columns. Of an overflow row only the kind of lock is known.
+pub(super) fn values(key: &RowKey, columns: &[KeyColumn], summary: &Summary<'_>) -> Vec<KeyValue> {
+    let value = |column: &KeyColumn| match key {
+        RowKey::Of(parts) => {
+            let found = parts.iter().flatten().find_map(|part| value(part, column.id, summary));
+            found.unwrap_or(KeyValue::Unknown)
+        }
+        RowKey::Overflow(kind) if column.id == TYPE.id => {
+            KeyValue::Text(kind.map_or("any", LockKind::name).to_owned())
+        }
+        RowKey::Overflow(_) => KeyValue::Unknown,
+    };
+    columns.iter().map(value).collect()
+}
+
+/// What a part says about a column, if anything.
+fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
+    let symbols = summary.symbols;
+    let owned = |text: &str| KeyValue::Text(text.to_owned());
+    let name = |comm: Option<Comm>| comm.map_or(KeyValue::Unknown, KeyValue::Name);
+    Some(match (*part, id) {
+        (Part::Caller(_, kind) | Part::Stack(_, kind) | Part::Lock(_, kind), "type") => {
+            owned(kind.name())
+        }
+        (Part::Type(kind), "type") => owned(kind.name()),
+        (Part::Caller(caller, _), "caller") => function(caller, symbols),
+        (Part::Stack(stack, kind), "caller") => {
+            let waiter = if kind.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping };
+            function(stack.and_then(|stack| summary.stacks.caller(stack, waiter)), symbols)
+        }
+        (Part::Lock(lock, _), "lock") => KeyValue::Address(lock),
+        (Part::Lock(lock, _), "lock_name") => match known_lock(lock, summary) {
+            Some(known) => KeyValue::Text(known.name.into_owned()),
+            None => KeyValue::Unknown,
+        },
+        (Part::Lock(lock, _), "lock_name_by") => match known_lock(lock, summary) {
+            Some(known) => owned(known.by),
+            None => KeyValue::Unknown,
+        },
+        (Part::Task { tid, .. }, "tid") => KeyValue::Number(tid.0.into()),
+        (Part::Task { comm, .. }, "comm") => name(comm),
+        (Part::Interrupt(context), "comm") => KeyValue::Text(format!("[{}]", context.name())),
+        (Part::Process { pid, .. }, "pid") => {
+            pid.map_or(KeyValue::Unknown, |pid| KeyValue::Number(pid.0.into()))
+        }
+        (Part::Process { comm, .. }, "process") => name(comm),
+        (Part::Comm(comm), "comm") => name(comm),
+        (Part::Cgroup(id), "cgroup") => {
+            let path = id.zip(summary.cgroups).and_then(|(id, paths)| paths.get(id));
+            path.map_or(KeyValue::Unknown, KeyValue::Cgroup)
+        }
+        (Part::Cpu(cpu), "cpu") => KeyValue::Number(cpu.0.into()),
+        (Part::Context(context), "context") => owned(context.name()),
+        _ => return None,
+    })
+}
+
+/// What is known of a lock.
+fn known_lock<'a>(lock: u64, summary: &Summary<'a>) -> Option<KnownLock<'a>> {
+    KnownLock::find(lock, summary.lock_names.get(&lock).copied(), summary.symbols)
+}
+
+/// The function that a rule has named a row's lock by.
+pub(super) fn lock_rule(key: &RowKey, summary: &Summary<'_>) -> Option<&'static str> {
+    let RowKey::Of(parts) = key else { return None };
+    let lock = parts.iter().flatten().find_map(|part| match part {
+        Part::Lock(lock, _) => Some(*lock),
+        _ => None,
+    });
+    known_lock(lock?, summary)?.rule
+}
+
+fn function(caller: Option<u64>, symbols: &Kallsyms) -> KeyValue {
+    match caller {
+        Some(_) => KeyValue::Text(caller_text(caller, symbols)),
+        None => KeyValue::Unknown,
+    }
+}
+
+/// The stack that a row stands for, if rows are told apart by stacks.
+pub(super) fn stack_of(key: &RowKey) -> Option<StackId> {
+    let RowKey::Of(parts) = key else { return None };
+    parts.iter().flatten().find_map(|part| match part {
+        Part::Stack(stack, _) => *stack,
+        _ => None,
+    })
+}
+
+/// A value as people read it. `tid` stands in for a name that was never learned.
+pub(super) fn shown(value: &KeyValue, tid: Option<Tid>) -> String {
+    match value {
+        KeyValue::Number(number) => number.to_string(),
+        KeyValue::Address(address) => format!("{address:016x}"),
+        KeyValue::Text(text) => text.clone(),
+        KeyValue::Name(comm) => comm_text(tid.unwrap_or(Tid(0)), Some(*comm)),
+        KeyValue::Cgroup(path) => terminal(&short(path)).into_owned(),
+        KeyValue::Unknown => tid.map_or("-".to_owned(), |tid| comm_text(tid, None)),
+    }
+}
