@@ -247,7 +247,10 @@ fn a_process_is_asked_for_by_its_command_line() {
     // They call themselves so after exec; other runs of the workload have them too.
     let worker = |wait: &Value| wait["comm"] == "demo-apprentice" || wait["comm"] == "demo-master";
     recording.read_until("it waited, and workers", |records| {
-        count(records, own) > 10 && count(records, worker) > 0
+        let is_known = |wait: &Value| {
+            is_child(wait) && wait["cmdline"].as_str().is_some_and(|c| c.contains("--worker /"))
+        };
+        count(records, own) > 10 && count(records, is_known) > 0
     });
     let records = recording.stop();
     let expected = format!("{} demo-workload --duration 88s", env!("CARGO_BIN_EXE_ftlock"));
