@@ -157,8 +157,8 @@ pub struct CommonArgs {
     /// Do not record kernel stacks: cheaper, and no callers
     #[arg(long)]
     pub no_stack: bool,
-    /// Name mmap_lock by the kernel's own events about it, which is certain, not by the callers' rule.
-    /// It costs some 6 % where tasks do nothing but map and unmap memory, else next to nothing
+    /// Name mmap_lock by the kernel's own events about it, which is certain, and not by a rule. Costs
+    /// some 8 % of the time of tasks that do nothing but map and unmap memory, others next to nothing
     #[arg(long)]
     pub learn_mmap_lock: bool,
     /// Rows that are kept apart; waits beyond go to overflow rows

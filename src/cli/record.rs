@@ -150,10 +150,11 @@ fn check_cpus(config: &RecordConfig, live: &Live) -> Result<(), Usage> {
 /// Callers and locks are shown by address where the kernel's symbols cannot be had; a list that
 /// was asked for must be there.
 fn kernel_symbols(config: &RecordConfig, notes: &mut Notes) -> anyhow::Result<Kallsyms> {
-    if let Some(path) = &config.kallsyms {
-        return Ok(Kallsyms::read(path)?);
-    }
-    let symbols = match Kallsyms::read(Path::new("/proc/kallsyms")) {
+    let read = match &config.kallsyms {
+        Some(path) => Ok(Kallsyms::read(path)?),
+        None => Kallsyms::read(Path::new("/proc/kallsyms")),
+    };
+    let symbols = match read {
         Ok(symbols) => symbols,
         Err(error) => {
             notes.say(format!("{error}: addresses are shown instead"));

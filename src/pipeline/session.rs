@@ -23,9 +23,10 @@ pub const TASK_EVENTS: [(&str, &str); 5] = [
     ("sched", "sched_process_exit"),
 ];
 
-/// Begin and end of waits.
+/// End and begin of waits, in the order of enabling, which takes the kernel milliseconds for each:
+/// a begin whose end is not recorded yet would wait for ever.
 pub const LOCK_EVENTS: [(&str, &str); 2] =
-    [("lock", "contention_begin"), ("lock", "contention_end")];
+    [("lock", "contention_end"), ("lock", "contention_begin")];
 
 /// Who moved to another cgroup.
 pub const CGROUP_EVENTS: [(&str, &str); 2] =

@@ -9,6 +9,7 @@
 )]
 
 mod accounting;
+mod cases;
 mod columns;
 mod endings;
 mod formats;
