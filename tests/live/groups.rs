@@ -96,9 +96,13 @@ impl Drop for Workload {
     fn drop(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
-        // It had no chance to.
+        // It had no chance to, and its children still work there.
         for parent in [PathBuf::from("/dev/shm"), std::env::temp_dir()] {
-            drop(fs::remove_dir_all(parent.join(format!("ftlock-demo-{}", self.pid()))));
+            let arena = parent.join(format!("ftlock-demo-{}", self.pid()));
+            until("its directory is gone", || {
+                drop(fs::remove_dir_all(&arena));
+                !arena.exists()
+            });
         }
     }
 }
@@ -183,7 +187,11 @@ fn threads_of_a_leader_that_moves_alone_stay_and_one_that_moves_is_followed() {
     }
     let workload = Workload::within(&domain);
     let pid = workload.pid();
-    let mover = workload.threads("demo-mapper-0")[0];
+    let mut mover = 0;
+    until("the mapper has its name", || {
+        mover = workload.threads("demo-mapper-0").first().copied().unwrap_or_default();
+        mover != 0
+    });
     let mut recording = Recording::start(&["--by", "cgroup", "-p", &pid.to_string()]);
     let put = |tid: u64| fs::write(threads.join("cgroup.threads"), tid.to_string()).unwrap();
     put(pid.into());
@@ -247,7 +255,10 @@ fn a_process_is_asked_for_by_its_command_line() {
     // They call themselves so after exec; other runs of the workload have them too.
     let worker = |wait: &Value| wait["comm"] == "demo-apprentice" || wait["comm"] == "demo-master";
     recording.read_until("it waited, and workers", |records| {
-        count(records, own) > 10 && count(records, worker) > 0
+        let is_known = |wait: &Value| {
+            is_child(wait) && wait["cmdline"].as_str().is_some_and(|c| c.contains("--worker /"))
+        };
+        count(records, own) > 10 && count(records, is_known) > 0
     });
     let records = recording.stop();
     let expected = format!("{} demo-workload --duration 88s", env!("CARGO_BIN_EXE_ftlock"));
