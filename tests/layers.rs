@@ -116,3 +116,22 @@ fn unsafe_stays_in_the_mapping_module() {
         assert!(!has || path.ends_with("tracefs/mmap.rs"), "{}", path.display());
     }
 }
+
+/// `cases.md` names tests by file and name: a name that is gone says so here.
+#[test]
+fn every_test_that_the_cases_name_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let cases = fs::read_to_string(root.join("tests/cases.md")).unwrap();
+    let in_sources = sources(&root.join("src")).into_iter();
+    let in_tests =
+        ["live", "names", "recordings"].map(|name| sources(&root.join("tests").join(name)));
+    let paths = in_sources.chain(in_tests.into_iter().flatten());
+    let texts: String = paths.map(|path| fs::read_to_string(path).unwrap()).collect();
+    let is_name =
+        |word: &&str| word.matches('_').count() > 2 && word.starts_with(char::is_lowercase);
+    let words = cases.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let names: BTreeSet<&str> = words.filter(is_name).collect();
+    assert!(names.len() > 25, "{names:?}");
+    let gone: Vec<_> = names.iter().filter(|name| !texts.contains(&format!("fn {name}"))).collect();
+    assert!(gone.is_empty(), "{gone:?}");
+}

@@ -361,6 +361,8 @@ fn the_top_level_stays_as_it_was() {
     let before = state();
     let mut instance = tracing_switches(&tracefs, &Config::default());
     instance.record_stacks("lock", "contention_begin", None).unwrap();
+    let (from, until) = (("lock", "contention_end"), ("mmap_lock", "mmap_lock_released"));
+    instance.record_between(("mmap_lock", "mmap_lock_acquire_returned"), from, until).unwrap();
     let mut rings = open_rings(&instance, Reader::Read).unwrap();
     instance.start().unwrap();
     ping_pong(100);

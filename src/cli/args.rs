@@ -106,6 +106,9 @@ pub struct CommonArgs {
     #[arg(short = 'F', long, value_name = "FIELD,..", value_delimiter = ',', value_parser = column(),
           default_values = DEFAULT_FIELDS, hide_possible_values = true)]
     pub field: Vec<&'static Column>,
+    /// Rows by cgroup, as --by cgroup
+    #[arg(long, conflicts_with_all = ["by", "threads", "lock_addr"])]
+    pub lock_cgroup: bool,
     /// Sort the rows by this column, largest first
     #[arg(short, long, value_parser = column(), default_value = "wait_total")]
     pub key: &'static Column,
@@ -133,6 +136,12 @@ pub struct CommonArgs {
     /// Only tasks whose name matches
     #[arg(long, value_name = "REGEX")]
     pub comm: Option<regex::bytes::Regex>,
+    /// Only processes whose command line matches, as ps shows it
+    #[arg(long, value_name = "REGEX")]
+    pub cmdline: Option<regex::bytes::Regex>,
+    /// Only tasks that are in one of these cgroups, or below, when their wait begins
+    #[arg(short = 'G', long, value_name = "PATH,..", value_delimiter = ',')]
+    pub cgroup_filter: Vec<PathBuf>,
     /// Only callers (name+0xoffset) that match
     #[arg(long, value_name = "REGEX", conflicts_with = "no_stack")]
     pub caller: Option<regex::Regex>,
@@ -148,8 +157,8 @@ pub struct CommonArgs {
     /// Do not record kernel stacks: cheaper, and no callers
     #[arg(long)]
     pub no_stack: bool,
-    /// Name mmap_lock by the kernel's own events about it, which is certain, not by the callers' rule.
-    /// It costs some 6 % where tasks do nothing but map and unmap memory, else next to nothing
+    /// Name mmap_lock by the kernel's own events about it, which is certain, and not by a rule. Costs
+    /// some 8 % of the time of tasks that do nothing but map and unmap memory, others next to nothing
     #[arg(long)]
     pub learn_mmap_lock: bool,
     /// Rows that are kept apart; waits beyond go to overflow rows
@@ -268,6 +277,8 @@ pub enum By {
     Process,
     /// The name, whoever bore it
     Comm,
+    /// The cgroup that the task was in
+    Cgroup,
     /// The lock's kind
     Type,
     /// The CPU a wait began on

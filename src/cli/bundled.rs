@@ -16,6 +16,7 @@ use crate::symbols::{CallerFinder, Kallsyms, StackTable};
 use crate::tracefs::{Abi, Endian, EventFormat, SubbufLayout};
 
 use super::config::RecordConfig;
+use super::facts::Facts;
 use super::outcome::{Outcome, conclude};
 use super::record::{STREAM_BYTES, report_file};
 use super::run::Ending;
@@ -34,6 +35,7 @@ const DURATION: Duration = Duration::from_millis(250);
 /// Shows the recording as a run of its own; returns the exit status.
 pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
     let symbols = Arc::new(Kallsyms::parse(KALLSYMS));
+    let facts = Facts::new(config)?;
     let layout = SubbufLayout::parse(HEADER_PAGE)?;
     // Each file begins with the event's name.
     let formats = FORMATS.split("name: ").skip(1);
@@ -53,7 +55,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
             targets: Targets::All,
             cpus: None,
             min_wait_ns: config.min_wait_ns,
-            filters: config.wanted.filters(&symbols)?,
+            filters: facts.filters(config, &symbols)?,
             own: Tid(u32::MAX),
             by: config.by.clone(),
             max_stack: config.max_stack,
@@ -84,6 +86,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
         stream,
         file: report_file(config)?,
         symbols: &symbols,
+        texts: facts.texts(),
         duration: DURATION,
         own_cpu_ns: None,
         results: engine.finish(),

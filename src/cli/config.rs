@@ -96,6 +96,7 @@ impl RecordConfig {
         let by = match args {
             _ if args.threads => vec![report::By::Task],
             _ if args.lock_addr => vec![report::By::Lock],
+            _ if args.lock_cgroup => vec![report::By::Cgroup],
             _ => keys(&args.by)?,
         };
         let (stream, format) = formats(args)?;
@@ -105,7 +106,11 @@ impl RecordConfig {
             whose,
             cpus,
             command,
-            plan: Plan { flags: wanted.flags().to_vec(), ..plan(args)? },
+            plan: Plan {
+                flags: wanted.flags().to_vec(),
+                cgroups: by.contains(&report::By::Cgroup) || !wanted.cgroups().is_empty(),
+                ..plan(args)?
+            },
             stream,
             format,
             color: args.color,
@@ -159,6 +164,7 @@ fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
             Reader::Mmap => tracefs::Reader::Mapped,
         },
         stacks: !args.no_stack,
+        cgroups: false,
         flags: Vec::new(),
         mmap_lock: args.learn_mmap_lock,
         further: further.collect::<Result<_, _>>()?,
@@ -186,6 +192,7 @@ fn keys(asked: &[By]) -> Result<Vec<report::By>, Usage> {
             By::Task => report::By::Task,
             By::Process => report::By::Process,
             By::Comm => report::By::Comm,
+            By::Cgroup => report::By::Cgroup,
             By::Type => report::By::Type,
             By::Cpu => report::By::Cpu,
             By::Context => report::By::Context,

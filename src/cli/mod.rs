@@ -8,6 +8,7 @@ mod config;
 mod demo;
 mod demo_workload;
 mod exit;
+mod facts;
 mod formats;
 mod meter;
 mod notes;

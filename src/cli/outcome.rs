@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::event::Cpu;
 use crate::output::{ReportInfo, Summary};
-use crate::pipeline::{Ended, Results, Stream, open_waits, quality, status_code};
+use crate::pipeline::{Ended, Results, Stream, StreamTexts, open_waits, quality, status_code};
 use crate::report::{Quality, Row, RowKey, select};
 use crate::symbols::Kallsyms;
 use crate::tracefs::CpuStats;
@@ -28,6 +28,7 @@ pub(super) struct Outcome<'a> {
     /// Where the report goes; to stdout if not given.
     pub(super) file: Option<File>,
     pub(super) symbols: &'a Kallsyms,
+    pub(super) texts: &'a StreamTexts,
     pub(super) duration: Duration,
     /// CPU time of ours in it; none for a recording.
     pub(super) own_cpu_ns: Option<u64>,
@@ -36,7 +37,7 @@ pub(super) struct Outcome<'a> {
 
 /// Prints the report where someone can read it; returns the exit status.
 pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
-    let Outcome { config, traced, ended, stream, symbols, results, .. } = outcome;
+    let Outcome { config, traced, ended, stream, symbols, texts, results, .. } = outcome;
     let (dropped_lines, streamed) = match stream {
         Some(stream) => stream.finish(),
         None => (0, Ok(())),
@@ -61,6 +62,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         lock_names: &results.lock_names,
         symbols,
         stacks: &results.stacks,
+        cgroups: texts.cgroups.as_deref(),
     };
     let printed = print(config, &outcome.info, &summary, outcome.file, streamed.is_ok());
     let mut status = status(config, &quality, &traced);

@@ -23,6 +23,7 @@ use crate::symbols::{Availability, CallerFinder, Kallsyms, StackTable};
 use super::args::RecordArgs;
 use super::config::{RecordConfig, Whose};
 use super::exit::Usage;
+use super::facts::Facts;
 use super::meter::Meter;
 use super::notes::Notes;
 use super::outcome::{Outcome, conclude};
@@ -49,12 +50,13 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     }
     let watched = watched(config)?;
     let symbols = Arc::new(kernel_symbols(config, &mut notes)?);
-    let filters = config.wanted.filters(&symbols)?;
+    let facts = Facts::new(config)?;
+    let filters = facts.filters(config, &symbols)?;
     let file = report_file(config)?;
     let session = start(config, &mut notes)?;
     let namespace = session.namespace;
     check_cpus(config, &session.live)?;
-    let (mut live, mut engine) = prepare(config, session, &symbols, filters);
+    let (mut live, mut engine) = prepare(config, session, &symbols, filters, &facts);
     live.wake_on(signals.wake())?;
     live.wake_when_unread(&io::stdout());
     live.trace_locks(&config.plan)?;
@@ -71,7 +73,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         cpus: live.cpus().count(),
         command: &command,
     };
-    let mut stream = stream(config, &symbols, &info)?;
+    let mut stream = stream(config, &symbols, &facts, &info)?;
     let mut run = Run {
         config,
         signals,
@@ -112,6 +114,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         stream,
         file,
         symbols: &symbols,
+        texts: facts.texts(),
         duration,
         own_cpu_ns: Some(run.meter.cpu_ns()),
         results: engine.finish(),
@@ -147,10 +150,11 @@ fn check_cpus(config: &RecordConfig, live: &Live) -> Result<(), Usage> {
 /// Callers and locks are shown by address where the kernel's symbols cannot be had; a list that
 /// was asked for must be there.
 fn kernel_symbols(config: &RecordConfig, notes: &mut Notes) -> anyhow::Result<Kallsyms> {
-    if let Some(path) = &config.kallsyms {
-        return Ok(Kallsyms::read(path)?);
-    }
-    let symbols = match Kallsyms::read(Path::new("/proc/kallsyms")) {
+    let read = match &config.kallsyms {
+        Some(path) => Ok(Kallsyms::read(path)?),
+        None => Kallsyms::read(Path::new("/proc/kallsyms")),
+    };
+    let symbols = match read {
         Ok(symbols) => symbols,
         Err(error) => {
             notes.say(format!("{error}: addresses are shown instead"));
@@ -202,6 +206,7 @@ fn prepare(
     session: Session,
     symbols: &Arc<Kallsyms>,
     filters: Filters,
+    facts: &Facts,
 ) -> (Live, Engine) {
     let own = session.own;
     let numbers = |numbers: &[u32]| numbers.iter().copied().map(Tid).collect();
@@ -216,7 +221,7 @@ fn prepare(
         layout: session.layout,
         decoder: session.decoder,
         stacks: StackTable::new(StackTable::DEFAULT_CAPACITY, finder),
-        cache: CmdlineCache::new(MAX_NAMES),
+        cache: facts.kept_in(CmdlineCache::new(MAX_NAMES), MAX_NAMES, session.namespace),
         keep: Keep {
             targets,
             cpus: config.cpus.clone(),
@@ -238,12 +243,13 @@ fn prepare(
 fn stream<'a>(
     config: &RecordConfig,
     symbols: &'a Kallsyms,
+    facts: &Facts,
     info: &RunInfo<'_>,
 ) -> anyhow::Result<Option<Stream<'a>>> {
     let Some(format) = config.stream else { return Ok(None) };
     let queue =
         Queue::new(io::stdout(), STREAM_BYTES).context("cannot start the stream's thread")?;
-    let mut stream = Stream::new(format, symbols, queue);
+    let mut stream = Stream::new(format, symbols, queue).with_texts(facts.texts());
     if config.raw && format == Format::Text {
         // trace_pipe has no headings either.
         return Ok(Some(stream));

@@ -1,5 +1,6 @@
 //! The filters of the command line. One that can match nothing is an error.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use regex::Regex;
@@ -19,6 +20,8 @@ pub(super) struct Wanted {
     locks: Vec<String>,
     stack: Vec<String>,
     comm: Option<BytesRegex>,
+    cmdline: Option<BytesRegex>,
+    cgroups: Vec<PathBuf>,
     caller: Option<Regex>,
     contexts: Vec<event::Context>,
 }
@@ -38,6 +41,8 @@ impl Wanted {
             locks: args.lock_filter.clone(),
             stack: args.callstack_filter.clone(),
             comm: args.comm.clone(),
+            cmdline: args.cmdline.clone(),
+            cgroups: args.cgroup_filter.clone(),
             caller: args.caller.clone(),
             contexts: args.context.iter().map(|context| as_event(*context)).collect(),
         })
@@ -49,7 +54,17 @@ impl Wanted {
         &self.flags
     }
 
-    /// The filters, with names looked up.
+    /// What command lines must match.
+    pub(super) fn cmdline(&self) -> Option<&BytesRegex> {
+        self.cmdline.as_ref()
+    }
+
+    /// The cgroups that tasks must be in, as typed; empty for all.
+    pub(super) fn cgroups(&self) -> &[PathBuf] {
+        &self.cgroups
+    }
+
+    /// The filters on locks, callers and names, with names looked up.
     pub(super) fn filters(&self, symbols: &Arc<Kallsyms>) -> Result<Filters, Usage> {
         let mut filters = Filters::new(Arc::clone(symbols));
         filters.locks =

@@ -27,6 +27,7 @@ impl CmdlineCache {
         if self.superseded * 4 >= self.names {
             self.drop_superseded();
         }
+        self.forget_facts(self.horizon);
     }
 
     /// Keeps the books after an insertion, and the bound.

@@ -10,17 +10,33 @@
 //! any number of threads may ask.
 
 mod bound;
+mod cgroups;
+mod cmdlines;
+mod event_texts;
+mod facts;
+mod hierarchy;
 mod history;
 mod life;
 mod losses;
+mod marks;
 pub mod proc;
+mod proc_files;
+mod timelines;
 
 #[cfg(test)]
 mod tests;
 
 use foldhash::{HashMap, HashMapExt};
 
+pub use cgroups::Cgroups;
+pub use cmdlines::Cmdlines;
+pub use event_texts::EventTexts;
+pub use facts::FactsGivenUp;
+pub use hierarchy::{Hierarchy, HierarchyError, NoCgroup, is_within};
+pub use marks::Fact;
+
 use crate::event::{Comm, Cpu, Head, Stamp, TaskEvent, Tid};
+use facts::{Birth, Facts};
 use history::{Agreement, History};
 use life::{Incarnations, Kind, Life, Mark};
 use losses::Losses;
@@ -95,6 +111,7 @@ pub struct CmdlineCache {
     horizon: Stamp,
     incarnations: Incarnations,
     counters: CacheCounters,
+    facts: Facts,
 }
 
 impl CmdlineCache {
@@ -110,6 +127,7 @@ impl CmdlineCache {
             horizon: Stamp::MIN,
             incarnations: Incarnations::default(),
             counters: CacheCounters::default(),
+            facts: Facts::default(),
         }
     }
 
@@ -125,6 +143,7 @@ impl CmdlineCache {
         }
         self.counters.seeded += 1;
         self.added();
+        self.look_anew(task.tid, task.tgid, at);
     }
 
     /// Applies a task event. Each may come late: the name at every instant is the same in the end.
@@ -133,13 +152,20 @@ impl CmdlineCache {
         match *event {
             // The idle tasks are made at boot and when a CPU comes up, all under the id 0.
             TaskEvent::New { tid: Tid(0), .. } | TaskEvent::Rename { tid: Tid(0), .. } => {}
-            TaskEvent::New { tid, comm, thread } => {
-                let tgid = if thread { self.tgid_at(head.tid, at) } else { Some(tid) };
+            TaskEvent::New { tid, comm, thread, own_cgroup } => {
+                let (parent, parents_tgid) = (head.tid, self.tgid_at(head.tid, at));
+                let tgid = if thread { parents_tgid } else { Some(tid) };
+                self.facts
+                    .born(at, &Birth { child: tid, parent, parents_tgid, thread, own_cgroup });
                 self.bear(at, tid, comm, head.tid, tgid);
             }
             TaskEvent::Fork { parent, child, child_comm } => {
                 if !self.is_newborn(child, parent, at) {
                     self.counters.births_by_fork += 1;
+                    let parents_tgid = self.tgid_at(parent, at);
+                    let (thread, own_cgroup) = (false, false);
+                    let birth = Birth { child, parent, parents_tgid, thread, own_cgroup };
+                    self.facts.born(at, &birth);
                     self.bear(at, child, child_comm, parent, None);
                 }
             }
@@ -154,13 +180,15 @@ impl CmdlineCache {
                 }
                 self.added();
             }
-            TaskEvent::Exec { tid, old_tid } => {
+            TaskEvent::Exec { tid, old_tid, filename } => {
                 self.counters.execs += 1;
+                self.facts.exec(at, tid, old_tid, filename);
                 if tid != old_tid {
                     self.counters.execs_by_thread += 1;
                     self.exchange(tid, old_tid, at);
                 }
             }
+            TaskEvent::Moved { tid, cgroup } => self.facts.moved(at, tid, cgroup),
             TaskEvent::Exit { tid } => {
                 self.counters.exits += 1;
                 if let Some(history) = self.tasks.get_mut(&tid) {

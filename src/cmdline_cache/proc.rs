@@ -124,7 +124,7 @@ fn read(task: &Task) -> ProcResult<SeededTask> {
 
 /// include/linux/sched.h, 5.15 to 6.18.
 const PF_WQ_WORKER: u32 = 0x20;
-const PF_KTHREAD: u32 = 0x0020_0000;
+pub(super) const PF_KTHREAD: u32 = 0x0020_0000;
 
 /// The bytes of a comm without its NUL (`TASK_COMM_LEN` - 1).
 const COMM_BYTES: usize = 15;

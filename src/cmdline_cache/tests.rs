@@ -21,11 +21,11 @@ fn head(stamp: Stamp, current: u32) -> Head {
 }
 
 fn process(tid: u32, name: &str) -> TaskEvent {
-    TaskEvent::New { tid: Tid(tid), comm: comm(name), thread: false }
+    TaskEvent::New { tid: Tid(tid), comm: comm(name), thread: false, own_cgroup: false }
 }
 
 fn thread(tid: u32, name: &str) -> TaskEvent {
-    TaskEvent::New { tid: Tid(tid), comm: comm(name), thread: true }
+    TaskEvent::New { tid: Tid(tid), comm: comm(name), thread: true, own_cgroup: false }
 }
 
 fn fork(parent: u32, child: u32, name: &str) -> TaskEvent {
@@ -37,7 +37,7 @@ fn rename(tid: u32, old: &str, new: &str) -> TaskEvent {
 }
 
 fn exec(tid: u32, old_tid: u32) -> TaskEvent {
-    TaskEvent::Exec { tid: Tid(tid), old_tid: Tid(old_tid) }
+    TaskEvent::Exec { tid: Tid(tid), old_tid: Tid(old_tid), filename: None }
 }
 
 fn exit(tid: u32) -> TaskEvent {

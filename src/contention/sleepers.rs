@@ -218,11 +218,11 @@ impl Sleepers {
             }
             // Who begins to leave is not waiting.
             TaskEvent::Exit { tid } => self.lose_all(tid),
-            TaskEvent::Exec { tid, old_tid } if tid != old_tid => {
+            TaskEvent::Exec { tid, old_tid, .. } if tid != old_tid => {
                 self.lose_all(old_tid);
                 self.lose_all(tid);
             }
-            TaskEvent::Exec { .. } | TaskEvent::Rename { .. } => {}
+            TaskEvent::Exec { .. } | TaskEvent::Rename { .. } | TaskEvent::Moved { .. } => {}
         }
     }
 

@@ -71,7 +71,12 @@ fn e(lock: u64) -> Body {
 }
 
 fn born(tid: u32) -> Body {
-    Body::Task(TaskEvent::New { tid: Tid(tid), comm: Comm::new(b"x"), thread: false })
+    Body::Task(TaskEvent::New {
+        tid: Tid(tid),
+        comm: Comm::new(b"x"),
+        thread: false,
+        own_cgroup: false,
+    })
 }
 
 fn gap_end(after_ns: u64) -> Body {
@@ -185,7 +190,12 @@ fn cases() -> Vec<Case> {
             events(&[
                 (1, 0, 7, b(64, READ)),
                 (2, 0, 9, b(64, READ)),
-                (3, 1, 7, Body::Task(TaskEvent::Exec { tid: Tid(7), old_tid: Tid(9) })),
+                (
+                    3,
+                    1,
+                    7,
+                    Body::Task(TaskEvent::Exec { tid: Tid(7), old_tid: Tid(9), filename: None }),
+                ),
             ]),
             Counts { begins_read: 2, lost_end: 2, ..none },
             vec![],
@@ -371,7 +381,7 @@ fn any_event() -> impl Strategy<Value = (u64, u16, u32, Context, Body)> {
         8 => (lock, prop::sample::select(vec![0, EINTR])).prop_map(|(lock, ret)| Body::LockEnd { lock, ret }),
         1 => (1u32..5).prop_map(born),
         1 => (1u32..5).prop_map(|tid| Body::Task(TaskEvent::Exit { tid: Tid(tid) })),
-        1 => (1u32..5, 1u32..5).prop_map(|(tid, old)| Body::Task(TaskEvent::Exec { tid: Tid(tid), old_tid: Tid(old) })),
+        1 => (1u32..5, 1u32..5).prop_map(|(tid, old)| Body::Task(TaskEvent::Exec { tid: Tid(tid), old_tid: Tid(old), filename: None })),
         1 => Just(Body::GapBegin),
         1 => Just(gap_end(0)),
         2 => (0u32..9).prop_map(|number| Body::Stack(StackId(number))),

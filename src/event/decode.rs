@@ -72,6 +72,24 @@ pub enum Decoded<'a> {
     },
     /// A task was born, renamed, replaced or left.
     Task(TaskEvent),
+    /// `sched:sched_process_exec`, with its program's file where the event has it.
+    Exec {
+        /// The process's leader id.
+        tid: Tid,
+        /// The id the thread had before.
+        old_tid: Tid,
+        /// The file.
+        filename: Option<&'a [u8]>,
+    },
+    /// A task is in another cgroup.
+    Moved {
+        /// Of which hierarchy, by the number in /proc/cgroups; 0 is that of version 2.
+        hierarchy: u32,
+        /// The task, or the leader of the process that moved.
+        tid: Tid,
+        /// The cgroup's path from the hierarchy's root.
+        path: &'a [u8],
+    },
     /// `ftrace:kernel_stack`.
     Stack(Frames<'a>),
     /// `mmap_lock:mmap_lock_acquire_returned`.

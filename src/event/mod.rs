@@ -7,9 +7,11 @@
 mod comm;
 pub mod decode;
 mod lock;
+mod texts;
 
 pub use comm::Comm;
 pub use lock::{LockFlags, LockKind};
+pub use texts::{TextId, Texts};
 
 use std::fmt;
 
@@ -184,6 +186,8 @@ pub enum TaskEvent {
         comm: Comm,
         /// True: a further thread of the parent's process (`CLONE_THREAD`).
         thread: bool,
+        /// True: into a cgroup of its own choice, not its parent's (`CLONE_INTO_CGROUP`).
+        own_cgroup: bool,
     },
     /// `sched:sched_process_fork`, raised by the parent behind `New`.
     Fork {
@@ -209,6 +213,19 @@ pub enum TaskEvent {
         tid: Tid,
         /// The id that thread had before; another one if it was not the leader.
         old_tid: Tid,
+        /// The program's file, where command lines are kept.
+        filename: Option<TextId>,
+    },
+    /// `cgroup:cgroup_attach_task` and `cgroup:cgroup_transfer_tasks`: a task is in another cgroup,
+    /// since a moment before.
+    ///
+    /// Of a process that moved the event names the leader only, and nothing tells whether its other
+    /// threads moved with it (kernel/cgroup/cgroup.c, `cgroup_attach_task`, 6.1 to 6.18).
+    Moved {
+        /// The task; the leader, where a process moved.
+        tid: Tid,
+        /// The cgroup's path; none where it is not kept.
+        cgroup: Option<TextId>,
     },
     /// `sched:sched_process_exit`: the task begins to leave. It still runs, and contends, after this.
     Exit {

@@ -1,6 +1,6 @@
 //! What the writers take: plain values, borrowed from whoever has them.
 
-use crate::event::{Comm, Context, Cpu, LockFlags, Tid};
+use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid};
 use crate::report::{By, Column, Quality, Row, RowStats};
 use crate::symbols::{Kallsyms, LockName, StackTable};
 use std::collections::HashMap;
@@ -65,6 +65,10 @@ pub struct StreamWait<'a> {
     pub ret: i32,
     /// The code address that wanted the lock, where there was a stack.
     pub caller: Option<u64>,
+    /// The path of the task's cgroup at the begin, where asked for; none inside where not known.
+    pub cgroup: Option<Option<&'a [u8]>>,
+    /// The command line of its process, likewise.
+    pub cmdline: Option<Option<&'a [u8]>>,
     /// The end may be another wait's: `wait_ns` is an upper bound.
     pub uncertain: bool,
 }
@@ -166,4 +170,6 @@ pub struct Summary<'a> {
     pub symbols: &'a Kallsyms,
     /// The stacks that the rows' witnesses name.
     pub stacks: &'a StackTable,
+    /// The paths of cgroups, where rows are cgroups.
+    pub cgroups: Option<&'a Texts>,
 }

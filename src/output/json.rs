@@ -52,6 +52,10 @@ enum Record<'a, F: Serialize> {
         context: &'static str,
         ret: i32,
         caller: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cgroup: Option<Option<Cow<'a, str>>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cmdline: Option<Option<Cow<'a, str>>>,
         uncertain: bool,
     },
     Event {
@@ -122,6 +126,8 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
             context: wait.context.name(),
             ret: wait.ret,
             caller: wait.caller.map(|addr| caller_name(addr, symbols)),
+            cgroup: wait.cgroup.map(|path| path.map(json_name)),
+            cmdline: wait.cmdline.map(|cmdline| cmdline.map(json_name)),
             uncertain: wait.uncertain,
         },
         out,

@@ -1,6 +1,10 @@
 //! What a row stands for, as columns: declared once for the table and the machine formats.
 
+use std::sync::Arc;
+
 use super::Summary;
+use super::cgroup::short;
+use super::escape::terminal;
 use super::lock::KnownLock;
 use super::text::{caller_text, comm_text};
 use crate::event::{Comm, LockKind, StackId, Tid};
@@ -32,6 +36,8 @@ pub(super) enum KeyValue {
     Text(String),
     /// A task's name.
     Name(Comm),
+    /// A cgroup's path.
+    Cgroup(Arc<[u8]>),
     /// What is not known.
     Unknown,
 }
@@ -63,6 +69,7 @@ fn columns_of(by: By) -> &'static [KeyColumn] {
         By::Task => &TASK,
         By::Process => &PROCESS,
         By::Comm => &const { [text("comm", "comm")] },
+        By::Cgroup => &const { [text("cgroup", "cgroup")] },
         By::Type => &const { [TYPE] },
         By::Cpu => &const { [number("cpu", "cpu", 5)] },
         By::Context => &const { [number("context", "context", 8)] },
@@ -127,6 +134,10 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
         }
         (Part::Process { comm, .. }, "process") => name(comm),
         (Part::Comm(comm), "comm") => name(comm),
+        (Part::Cgroup(id), "cgroup") => {
+            let path = id.zip(summary.cgroups).and_then(|(id, paths)| paths.get(id));
+            path.map_or(KeyValue::Unknown, KeyValue::Cgroup)
+        }
         (Part::Cpu(cpu), "cpu") => KeyValue::Number(cpu.0.into()),
         (Part::Context(context), "context") => owned(context.name()),
         _ => return None,
@@ -171,6 +182,7 @@ pub(super) fn shown(value: &KeyValue, tid: Option<Tid>) -> String {
         KeyValue::Address(address) => format!("{address:016x}"),
         KeyValue::Text(text) => text.clone(),
         KeyValue::Name(comm) => comm_text(tid.unwrap_or(Tid(0)), Some(*comm)),
+        KeyValue::Cgroup(path) => terminal(&short(path)).into_owned(),
         KeyValue::Unknown => tid.map_or("-".to_owned(), |tid| comm_text(tid, None)),
     }
 }

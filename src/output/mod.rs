@@ -11,6 +11,7 @@ pub mod perf_csv;
 pub mod table;
 pub mod text;
 
+mod cgroup;
 mod errno;
 mod hist;
 mod input;

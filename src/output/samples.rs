@@ -70,6 +70,8 @@ pub(super) fn pipe_wait(comm: &Comm) -> StreamWait<'_> {
         context: Context::Task,
         ret: 0,
         caller: Some(PIPE_WRITE),
+        cgroup: None,
+        cmdline: None,
         uncertain: false,
     }
 }

@@ -88,6 +88,7 @@ impl Engine {
                 abi: setup.decoder.abi(),
                 decoder: setup.decoder,
                 stacks: setup.stacks,
+                texts: setup.cache.event_texts(),
             },
             lanes: cpus.into_iter().map(|cpu| Lane::new(cpu, store())).collect(),
             sleepers: Sleepers::new(setup.begins),
@@ -136,6 +137,7 @@ impl Engine {
         let events = counts.iter().sum();
         self.pair_spinners(&counts, events);
         self.merge_the_rest(sink);
+        self.learn(watermark_ns);
         self.name_and_sum(events);
         match self.raw {
             true => self.stream_events(&counts, sink),
@@ -176,6 +178,7 @@ impl Engine {
             read,
             stacks,
             names: self.cache.counters(),
+            facts: self.cache.facts_given_up(),
             end_ns: last_ns,
         }
     }
@@ -241,6 +244,21 @@ impl Engine {
             }
             self.waits.extend(self.sleepers.take(event));
         }
+    }
+
+    /// What is asked for of the tasks that waited, beyond their names.
+    fn learn(&mut self, watermark_ns: u64) {
+        if !self.cache.keeps_facts() {
+            return;
+        }
+        let of_lanes = self.lanes.iter().flat_map(|lane| &lane.waits);
+        for Wait { begin, .. } in of_lanes.chain(&self.waits) {
+            let name = self.cache.name_at(begin.tid, begin.cpu, begin.stamp);
+            if self.keep.shows(begin, &name) {
+                self.cache.take_note(begin.tid, begin.stamp);
+            }
+        }
+        self.cache.learn(Stamp::behind(watermark_ns));
     }
 
     fn name_and_sum(&mut self, events: usize) {

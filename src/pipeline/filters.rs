@@ -12,6 +12,7 @@ use crate::event::{Context, LockFlags, StackId};
 use crate::symbols::{Kallsyms, StackTable};
 
 use super::keep::NamedWait;
+use super::text_filter::TextFilter;
 
 /// Answers remembered for each question; beyond, they are worked out anew.
 const MAX_ANSWERS: usize = 1 << 16;
@@ -27,6 +28,10 @@ pub struct Filters {
     pub contexts: Vec<Context>,
     /// The task's name matches.
     pub comm: Option<BytesRegex>,
+    /// The command line of the task's process matches; where it was never learned, the task's name.
+    pub cmdline: Option<TextFilter>,
+    /// The task was in one of these cgroups, or below, when the wait began.
+    pub cgroup: Option<TextFilter>,
     /// The caller, `name+0xoffset`, matches.
     pub caller: Option<Regex>,
     /// A symbol of the stack contains one of these.
@@ -44,6 +49,8 @@ impl Filters {
             locks: Vec::new(),
             contexts: Vec::new(),
             comm: None,
+            cmdline: None,
+            cgroup: None,
             caller: None,
             stack: Vec::new(),
             symbols,
@@ -59,6 +66,16 @@ impl Filters {
             && among(&self.locks, &wait.lock)
             && among(&self.contexts, &wait.begin.context)
             && self.comm.as_ref().is_none_or(|comm| comm.is_match(named.name.comm.as_bytes()))
+            && self.cmdline.as_ref().is_none_or(|filter| {
+                filter.pass(
+                    named.cmdline.and_then(|fact| fact.text),
+                    Some(named.name.comm.as_bytes()),
+                )
+            })
+            && self
+                .cgroup
+                .as_ref()
+                .is_none_or(|filter| filter.pass(named.cgroup.and_then(|fact| fact.text), None))
             && self.caller.as_ref().is_none_or(|regex| self.caller_matches(regex, named.caller))
             && (self.stack.is_empty() || self.stack_matches(wait.stack, stacks))
     }
@@ -89,7 +106,7 @@ fn among<T: PartialEq>(wanted: &[T], found: &T) -> bool {
 
 /// Answers to a yes-or-no question that is asked again and again, from several threads.
 #[derive(Debug)]
-struct Answers<K: Eq + Hash>(DashMap<K, bool, RandomState>);
+pub(super) struct Answers<K: Eq + Hash>(DashMap<K, bool, RandomState>);
 
 impl<K: Eq + Hash> Default for Answers<K> {
     fn default() -> Self {
@@ -99,14 +116,23 @@ impl<K: Eq + Hash> Default for Answers<K> {
 
 impl<K: Eq + Hash> Answers<K> {
     fn get(&self, question: K, work_out: impl FnOnce() -> bool) -> bool {
+        self.get_or(question, || Some(work_out())).unwrap_or(false)
+    }
+
+    /// None where there is no answer, which is not remembered.
+    pub(super) fn get_or(
+        &self,
+        question: K,
+        work_out: impl FnOnce() -> Option<bool>,
+    ) -> Option<bool> {
         if let Some(known) = self.0.get(&question) {
-            return *known;
+            return Some(*known);
         }
-        let answer = work_out();
+        let answer = work_out()?;
         if self.0.len() < MAX_ANSWERS {
             self.0.insert(question, answer);
         }
-        answer
+        Some(answer)
     }
 }
 
@@ -146,7 +172,8 @@ mod tests {
             uncertain: false,
             internal: false,
         };
-        NamedWait { wait, name, caller: stack.map(|_| 0x1043), lock_name: None }
+        let caller = stack.map(|_| 0x1043);
+        NamedWait { wait, name, caller, lock_name: None, cgroup: None, cmdline: None }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 
 use crate::aggregate::Sample;
-use crate::cmdline_cache::{Certainty, CmdlineCache, TaskName};
+use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
 use crate::contention::{OpenWait, Outcome, Wait};
 use crate::event::{Comm, Context, Cpu, Head, LockFlags, StackId, Tid};
 use crate::report::{By, Part, RowKey, RowStats, Witness};
@@ -45,6 +45,10 @@ pub struct NamedWait {
     pub caller: Option<u64>,
     /// What the lock is known as, beside its address and a symbol there.
     pub lock_name: Option<LockName>,
+    /// The task's cgroup at that instant, where cgroups are kept.
+    pub cgroup: Option<Fact>,
+    /// Its process's command line, where they are kept.
+    pub cmdline: Option<Fact>,
 }
 
 /// A wait that is still open, under its name.
@@ -78,6 +82,12 @@ pub struct Kept {
     pub name_unconfirmed: u64,
     /// Of those in the rows: without a stack.
     pub no_stack: u64,
+    /// Of those that were wanted, filters aside: of a task whose cgroup was never learned.
+    pub cgroup_unknown: u64,
+    /// And whose cgroup is only likely.
+    pub cgroup_unconfirmed: u64,
+    /// And whose process's command line could not be read in time.
+    pub cmdline_unread: u64,
 }
 
 impl NamedWait {
@@ -106,6 +116,9 @@ impl Kept {
         self.name_unknown += other.name_unknown;
         self.name_unconfirmed += other.name_unconfirmed;
         self.no_stack += other.no_stack;
+        self.cgroup_unknown += other.cgroup_unknown;
+        self.cgroup_unconfirmed += other.cgroup_unconfirmed;
+        self.cmdline_unread += other.cmdline_unread;
     }
 
     /// All waits that finished, whether kept or not.
@@ -126,11 +139,17 @@ impl Keep {
     ) -> Option<(NamedWait, RowKey, Sample)> {
         let begin = &wait.begin;
         let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
-        let caller = caller(wait.stack, wait.flags, stacks);
-        let mut named = NamedWait { wait: *wait, name, caller, lock_name: None };
+        let mut named = NamedWait {
+            wait: *wait,
+            name,
+            caller: caller(wait.stack, wait.flags, stacks),
+            lock_name: None,
+            cgroup: cache.cgroup_at(begin.tid, &name, begin.stamp),
+            cmdline: cache.cmdline_at(begin.tid, &name, begin.stamp),
+        };
         let left_out = if name.tgid == Some(self.own) {
             &mut kept.own
-        } else if !self.wants(begin, &name) || !self.filters.pass(&named, stacks) {
+        } else if !self.wants(begin, &name) || !self.passes(&named, stacks, kept) {
             &mut kept.not_asked
         } else if wait.wait_ns() < self.min_wait_ns {
             &mut kept.short
@@ -167,6 +186,19 @@ impl Keep {
         Some(stacks.cut(stack, waiter(wait.flags), most.get()))
     }
 
+    /// Whether a wanted wait passes the filters; what is not known of its task is counted before.
+    fn passes(&self, named: &NamedWait, stacks: &StackTable, kept: &mut Kept) -> bool {
+        let is = |fact: Option<Fact>, certainty| {
+            u64::from(fact.is_some_and(|fact| fact.certainty == certainty))
+        };
+        let NamedWait { cgroup, cmdline, .. } = *named;
+        kept.cgroup_unknown += is(cgroup, Certainty::Unknown);
+        kept.cgroup_unconfirmed += is(cgroup, Certainty::Unconfirmed);
+        kept.cmdline_unread +=
+            is(cmdline, Certainty::Unknown) + is(cmdline, Certainty::Unconfirmed);
+        self.filters.pass(named, stacks)
+    }
+
     fn wants(&self, head: &Head, name: &TaskName) -> bool {
         self.targets.wants(head.tid, name)
             && self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&head.cpu))
@@ -193,6 +225,7 @@ fn part(by: By, named: &NamedWait, cache: &CmdlineCache) -> Part {
             Part::Task { tid, incarnation: name.incarnation, comm: known_comm(name) }
         }
         (By::Task, context) => Part::Interrupt(context),
+        (By::Cgroup, _) => Part::Cgroup(named.cgroup.and_then(|cgroup| cgroup.text)),
         (By::Comm, _) => Part::Comm(known_comm(name)),
         (By::Process, _) => {
             let leader = name.tgid.map(|tgid| cache.name_at(tgid, begin.cpu, begin.stamp));

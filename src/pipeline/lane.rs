@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use crate::aggregate::Delta;
+use crate::cmdline_cache::EventTexts;
 use crate::contention::{Spinners, Wait};
 use crate::event::decode::{Decoded, Decoder};
-use crate::event::{Body, Context, Cpu, Event, Gap, Head, Stamp, Tid};
+use crate::event::{Body, Context, Cpu, Event, Gap, Head, Stamp, TaskEvent, Tid};
 use crate::report::{RowKey, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::{Abi, PageFault, Record, Resume, Step, SubbufLayout, walk};
@@ -21,6 +22,7 @@ pub(super) struct Decoding {
     pub(super) abi: Abi,
     pub(super) decoder: Decoder,
     pub(super) stacks: StackTable,
+    pub(super) texts: EventTexts,
 }
 
 /// One CPU's state.
@@ -181,6 +183,15 @@ impl Lane {
             Ok(Decoded::LockEnd { lock, ret }) => Body::LockEnd { lock, ret },
             Ok(Decoded::Task(task)) => Body::Task(task),
             Ok(Decoded::MmapLock { mm }) => Body::MmapLock { mm },
+            Ok(Decoded::Exec { tid, old_tid, filename }) => {
+                let filename = filename.and_then(|filename| with.texts.filename(filename));
+                Body::Task(TaskEvent::Exec { tid, old_tid, filename })
+            }
+            Ok(Decoded::Moved { hierarchy, tid, path }) => {
+                let cgroup = with.texts.cgroup(hierarchy, path);
+                let moved = cgroup.map(|cgroup| TaskEvent::Moved { tid, cgroup });
+                moved.map_or(Body::Other, Body::Task)
+            }
             Ok(Decoded::Stack(frames)) => {
                 self.frames.clear();
                 self.frames.extend(frames);

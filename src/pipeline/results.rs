@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::aggregate::Snapshot;
-use crate::cmdline_cache::CacheCounters;
+use crate::cmdline_cache::{CacheCounters, FactsGivenUp};
 use crate::contention::Counts;
 use crate::event::{Cpu, Gap};
 use crate::report::{RowKey, Witness};
@@ -57,6 +57,8 @@ pub struct Results {
     pub stacks: StackTable,
     /// What the names came from.
     pub names: CacheCounters,
+    /// What of cgroups and command lines had to be given up.
+    pub facts: FactsGivenUp,
     /// The time of the last event, in ns of the trace clock.
     pub end_ns: u64,
 }

@@ -23,9 +23,14 @@ pub const TASK_EVENTS: [(&str, &str); 5] = [
     ("sched", "sched_process_exit"),
 ];
 
-/// Begin and end of waits.
+/// End and begin of waits, in the order of enabling, which takes the kernel milliseconds for each:
+/// a begin whose end is not recorded yet would wait for ever.
 pub const LOCK_EVENTS: [(&str, &str); 2] =
-    [("lock", "contention_begin"), ("lock", "contention_end")];
+    [("lock", "contention_end"), ("lock", "contention_begin")];
+
+/// Who moved to another cgroup.
+pub const CGROUP_EVENTS: [(&str, &str); 2] =
+    [("cgroup", "cgroup_attach_task"), ("cgroup", "cgroup_transfer_tasks")];
 
 /// The record of a kernel stack. It is not enabled: a trigger makes it.
 const STACK_EVENT: (&str, &str) = ("ftrace", "kernel_stack");
@@ -45,6 +50,8 @@ pub struct Plan {
     pub reader: Reader,
     /// Whether a kernel stack is recorded with each begin.
     pub stacks: bool,
+    /// Whether moves between cgroups are recorded.
+    pub cgroups: bool,
     /// Begins with these flags only; with any if empty. An end whose begin is left out is recorded
     /// all the same, since it carries no flags.
     pub flags: Vec<LockFlags>,
@@ -58,6 +65,11 @@ impl Plan {
     /// Which begins the trace has.
     pub fn begins(&self) -> Begins {
         if self.flags.is_empty() { Begins::All } else { Begins::Filtered }
+    }
+
+    /// The events that tell of tasks.
+    fn task_events(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        TASK_EVENTS.into_iter().chain(CGROUP_EVENTS.into_iter().filter(|_| self.cgroups))
     }
 
     /// The kernel-side filter on begins. A mutex's phases go together: the first one may spin.
@@ -107,7 +119,7 @@ impl Session {
         let abi = Abi::new(native, &layout);
         let formats = formats(&instance, plan)?;
         let decoder = Decoder::new(abi, formats)?;
-        for (system, event) in TASK_EVENTS {
+        for (system, event) in plan.task_events() {
             instance.enable(system, event)?;
         }
         let mut live = Live::open(instance, plan.reader)?;
@@ -160,10 +172,11 @@ impl Live {
 }
 
 fn formats(instance: &Instance, plan: &Plan) -> Result<Vec<EventFormat>, Error> {
-    let fixed = LOCK_EVENTS.into_iter().chain(TASK_EVENTS).chain([STACK_EVENT]);
+    let fixed = LOCK_EVENTS.into_iter().chain(plan.task_events()).chain([STACK_EVENT]);
+    let fixed: Vec<(&str, &str)> = fixed.collect();
     let further = plan.further.iter().map(|(system, event)| (system.as_str(), event.as_str()));
     let mmap_lock = plan.mmap_lock.then_some(MMAP_LOCK_EVENT);
-    let parsed = fixed.chain(mmap_lock).chain(further).map(|(system, event)| {
+    let parsed = fixed.into_iter().chain(mmap_lock).chain(further).map(|(system, event)| {
         let text = instance.event_format(system, event)?;
         EventFormat::parse(&text)
             .map_err(|source| Error::Format { event: format!("{system}:{event}"), source })

@@ -1,10 +1,11 @@
 //! The stream: each window's waits or events as lines, in a queue to whoever reads them.
 
 use std::io;
+use std::sync::Arc;
 
-use crate::cmdline_cache::Certainty;
+use crate::cmdline_cache::{Certainty, Fact};
 use crate::event::decode::Frames;
-use crate::event::{Comm, Cpu, Gap};
+use crate::event::{Comm, Cpu, Gap, TextId, Texts};
 use crate::output::{self, FieldValue, RunInfo, StreamLoss, StreamWait, json, text};
 use crate::symbols::Kallsyms;
 use crate::tracefs::{Abi, EventFormat, Value};
@@ -23,11 +24,21 @@ pub enum Format {
     Json,
 }
 
+/// Where the texts that waits refer to are; none for what is not asked for.
+#[derive(Debug, Clone, Default)]
+pub struct StreamTexts {
+    /// The paths of cgroups.
+    pub cgroups: Option<Arc<Texts>>,
+    /// Command lines.
+    pub cmdlines: Option<Arc<Texts>>,
+}
+
 /// Turns results into lines and queues them, a window at a time.
 #[derive(Debug)]
 pub struct Stream<'a> {
     format: Format,
     symbols: &'a Kallsyms,
+    texts: StreamTexts,
     queue: Queue,
     lines: Vec<u8>,
     count: u64,
@@ -36,7 +47,13 @@ pub struct Stream<'a> {
 impl<'a> Stream<'a> {
     /// Lines of this format go to `queue`, addresses under the names of `symbols`.
     pub fn new(format: Format, symbols: &'a Kallsyms, queue: Queue) -> Stream<'a> {
-        Stream { format, symbols, queue, lines: Vec::new(), count: 0 }
+        let texts = StreamTexts::default();
+        Stream { format, symbols, texts, queue, lines: Vec::new(), count: 0 }
+    }
+
+    /// Also tells of each wait what is kept in these.
+    pub fn with_texts(self, texts: &StreamTexts) -> Stream<'a> {
+        Stream { texts: texts.clone(), ..self }
     }
 
     /// The line, or record, before all others.
@@ -82,7 +99,13 @@ impl Sink for Stream<'_> {
     fn wait(&mut self, named: &NamedWait) {
         let comm = known_comm(&named.name);
         let symbols = self.symbols;
-        let wait = stream_wait(named, comm.as_ref());
+        let cgroup = fact_text(named.cgroup, self.texts.cgroups.as_deref());
+        let cmdline = fact_text(named.cmdline, self.texts.cmdlines.as_deref());
+        let wait = StreamWait {
+            cgroup: cgroup.as_ref().map(Option::as_deref),
+            cmdline: cmdline.as_ref().map(Option::as_deref),
+            ..stream_wait(named, comm.as_ref())
+        };
         self.line(|format, out| match format {
             Format::Text => text::wait(&wait, symbols, out),
             Format::Json => json::wait(&wait, symbols, out),
@@ -120,6 +143,12 @@ impl Sink for Stream<'_> {
     }
 }
 
+/// A text that is asked for, and the text itself where it is known.
+fn fact_text(fact: Option<Fact>, texts: Option<&Texts>) -> Option<Option<Arc<[u8]>>> {
+    let get = |id: TextId| texts.and_then(|texts| texts.get(id));
+    fact.map(|fact| fact.text.and_then(get))
+}
+
 fn stream_wait<'a>(named: &NamedWait, comm: Option<&'a Comm>) -> StreamWait<'a> {
     let wait = &named.wait;
     StreamWait {
@@ -137,6 +166,8 @@ fn stream_wait<'a>(named: &NamedWait, comm: Option<&'a Comm>) -> StreamWait<'a> 
         context: wait.begin.context,
         ret: wait.ret,
         caller: named.caller,
+        cgroup: None,
+        cmdline: None,
         uncertain: wait.uncertain,
     }
 }

@@ -55,7 +55,7 @@ impl Targets {
             TaskEvent::New { tid: child, .. } | TaskEvent::Fork { child, .. } => {
                 family.born(head, child, cache);
             }
-            TaskEvent::Exec { tid, old_tid } if tid != old_tid => {
+            TaskEvent::Exec { tid, old_tid, .. } if tid != old_tid => {
                 family.exchanged(head, tid, old_tid, cache);
             }
             _ => {}

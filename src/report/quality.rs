@@ -75,6 +75,18 @@ pub struct Quality {
     pub names_contradicted: u64,
     /// Names dropped to make room though something might still ask for them.
     pub names_evicted: u64,
+    /// Waits of tasks whose cgroup was never learned.
+    pub cgroups_unknown: u64,
+    /// Waits of tasks whose cgroup is only likely.
+    pub cgroups_unconfirmed: u64,
+    /// Waits of processes whose command line could not be read in time.
+    pub cmdlines_unread: u64,
+    /// What is known of tasks beyond their names: dropped to make room.
+    pub facts_evicted: u64,
+    /// Paths of cgroups and command lines that found no room.
+    pub texts_refused: u64,
+    /// Looks into /proc that were put off since there were too many at once.
+    pub looks_put_off: u64,
     /// Stacks that found no room.
     pub stacks_refused: u64,
     /// Waits that came without a stack although one was asked for.
@@ -130,7 +142,7 @@ impl Quality {
     }
 
     /// The counters that ought to be 0, each with the words to show it under.
-    pub fn faults(&self) -> [(&'static str, u64); 17] {
+    pub fn faults(&self) -> [(&'static str, u64); 21] {
         [
             ("waits whose end was lost", self.lost_end),
             ("waits that end before they begin", self.clock),
@@ -145,6 +157,10 @@ impl Quality {
             ("waits whose task's name is unconfirmed", self.names_unconfirmed),
             ("names that two sources disagree on", self.names_contradicted),
             ("names dropped for want of room", self.names_evicted),
+            ("waits of tasks without a known cgroup", self.cgroups_unknown),
+            ("waits whose task's cgroup is unconfirmed", self.cgroups_unconfirmed),
+            ("cgroups and command lines of tasks dropped for want of room", self.facts_evicted),
+            ("texts refused, table full", self.texts_refused),
             ("stacks refused, table full", self.stacks_refused),
             ("waits without a stack", self.stacks_missing),
             ("rows refused, map full (see -M)", self.map_refused_keys),
@@ -153,13 +169,15 @@ impl Quality {
     }
 
     /// The counters that only describe the run.
-    pub fn facts(&self) -> [(&'static str, u64); 8] {
+    pub fn facts(&self) -> [(&'static str, u64); 10] {
         [
             ("begins read", self.begins_read),
             ("ends read", self.ends_read),
             ("phase changes of mutex waits", self.phase_changes),
             ("ends of filtered begins", self.filtered_end),
             ("waits for a lock's inner lock", self.internal),
+            ("waits whose command line could not be read in time", self.cmdlines_unread),
+            ("looks into /proc put off", self.looks_put_off),
             ("waits left out: of ftlock itself", self.own),
             ("waits left out: of tasks or CPUs not asked for", self.not_asked),
             ("waits left out: shorter than asked for", self.short),

@@ -2,7 +2,7 @@
 
 use super::{Column, RowStats};
 use crate::aggregate;
-use crate::event::{Comm, Context, Cpu, LockKind, StackId, Tid};
+use crate::event::{Comm, Context, Cpu, LockKind, StackId, TextId, Tid};
 use std::cmp::Reverse;
 
 /// What rows are told apart by.
@@ -20,6 +20,8 @@ pub enum By {
     Process,
     /// A name, whoever bears it.
     Comm,
+    /// A cgroup.
+    Cgroup,
     /// A kind of lock.
     Type,
     /// The CPU a wait began on.
@@ -41,6 +43,7 @@ impl By {
             By::Task => "task",
             By::Process => "process",
             By::Comm => "comm",
+            By::Cgroup => "cgroup",
             By::Type => "type",
             By::Cpu => "cpu",
             By::Context => "context",
@@ -79,6 +82,8 @@ pub enum Part {
     },
     /// A name; none where it was never learned.
     Comm(Option<Comm>),
+    /// A cgroup, by its path; none where it was never learned.
+    Cgroup(Option<TextId>),
     /// A kind of lock.
     Type(LockKind),
     /// A CPU.

@@ -67,7 +67,7 @@ pub(super) const LOCK_RULES: &[LockRule] = &[
     rule(Spin, "rcu_node_lock",
         "rcu_core rcu_gp_kthread rcu_gp_fqs_loop rcu_gp_init rcu_gp_cleanup rcu_report_* \
          __rcu_report_* rcu_accelerate_cbs_unlocked note_gp_changes force_qs_rnp rcu_note_context_switch \
-         rcu_preempt_deferred_qs_irqrestore sync_rcu_exp_* __sync_rcu_exp_* rcu_exp_*"),
+         rcu_preempt_deferred_qs_irqrestore sync_rcu_exp_* __sync_rcu_exp_* rcu_exp_* start_poll_synchronize_rcu*"),
     rule(Mutex, "exp_mutex", "exp_funnel_lock"),
     rule(Spin, "rcu_nocb_lock", "rcu_nocb_* __call_rcu_nocb_wake call_rcu_nocb nocb_*"),
     rule(Spin, "krc_lock", "kvfree_call_rcu kfree_rcu_* add_ptr_to_bulk_krc_lock"),
@@ -148,8 +148,9 @@ pub(super) const LOCK_RULES: &[LockRule] = &[
     rule(Spin, "i_lock", "igrab iput inode_add_bytes inode_sub_bytes __mark_inode_dirty inode_add_lru"),
     rule(Spin, "wb_list_lock",
         "locked_inode_to_wb_and_lock_list inode_io_list_del wb_writeback writeback_sb_inodes"),
+    rule(Rwsem, "wb_switch_rwsem", "sync_inodes_sb"),
     rule(Spin, "wb_work_lock", "wb_wakeup_delayed wb_queue_work wb_wakeup"),
-    rule(Spin, "i_private_lock", "find_get_block_common __find_get_block* __getblk_slow mark_buffer_dirty_inode __bforget"),
+    rule(Spin, "i_private_lock", "find_get_block_common __find_get_block* __getblk_slow mark_buffer_dirty_inode __bforget block_dirty_folio create_empty_buffers"),
     rule(Spin, "shmem_info_lock", "shmem_recalc_inode shmem_charge"),
     rule(Spin, "shmem_stat_lock", "shmem_reserve_inode shmem_free_inode shmem_evict_inode __shmem_get_inode shmem_get_inode"),
     rule(Rwsem, "i_rwsem",
@@ -204,7 +205,7 @@ pub(super) const LOCK_RULES: &[LockRule] = &[
     rule(Spin, "inet_bind_lock", "inet_csk_get_port inet_put_port __inet_put_port __inet_inherit_port inet_bhash2_*"),
     rule(Spin, "inet_ehash_lock", "inet_unhash inet_ehash_* __inet_check_established"),
     rule(Spin, "backlog_lock", "enqueue_to_backlog backlog_lock_*"),
-    rule(Mutex, "rtnl_mutex", "rtnl_* rtnetlink_rcv_msg"),
+    rule(Mutex, "rtnl_mutex", "rtnl_* rtnetlink_rcv_msg dev_ifconf dev_ioctl"),
 
     // Futexes, signals, processes.
     rule(Spin, "futex_hb_lock",
@@ -216,13 +217,13 @@ pub(super) const LOCK_RULES: &[LockRule] = &[
          __x64_sys_rt_sigprocmask __arm64_sys_rt_sigprocmask __se_sys_rt_sigprocmask do_sigaction exit_signals \
          do_exit do_group_exit do_notify_parent do_notify_parent_cldstop release_task __exit_signal copy_process \
          wait_consider_task calculate_sigpending flush_signals signal_delivered signal_setup_done signalfd_* \
-         do_sigaltstack thread_group_cputimer run_posix_cpu_timers do_setitimer do_getitimer"),
+         do_sigaltstack acct_collect thread_group_cputimer run_posix_cpu_timers do_setitimer do_getitimer"),
     rule(Rwlock, "tasklist_lock",
         "do_exit exit_notify release_task copy_process __do_wait do_wait mm_update_next_owner de_thread begin_new_exec \
          forget_original_parent __do_sys_setpgid __se_sys_setpgid __x64_sys_setpgid ksys_setsid \
          __do_sys_getpriority __se_sys_getpriority __x64_sys_getpriority __arm64_sys_getpriority \
          __do_sys_setpriority __se_sys_setpriority __x64_sys_setpriority __arm64_sys_setpriority \
-         do_prlimit __do_sys_prlimit64 kill_something_info kill_pgrp* ptrace_* disassociate_ctty \
+         do_prlimit __do_sys_prlimit64 kill_something_info kill_pgrp* ptrace_* get_signal disassociate_ctty \
          session_clear_tty zap_pid_ns_processes get_children_pid children_seq_*"),
     rule(Spin, "alloc_lock",
         "do_prlimit ptrace_may_access __set_task_comm __get_task_comm get_task_mm get_task_exe_file \
@@ -240,6 +241,8 @@ pub(super) const LOCK_RULES: &[LockRule] = &[
     rule(Spin, "cgroup_file_kn_lock", "cgroup_file_notify"),
     rule(Spin, "css_set_lock", "cgroup_* css_task_iter_* put_css_set* find_css_set"),
     rule(Rwsem, "uts_sem", "__do_sys_newuname"),
+    rule(Mutex, "jump_label_mutex", "static_key_* jump_label_lock"),
+    rule(Mutex, "text_mutex", "arch_jump_label_transform_*"),
     rule(Percpu, "cpu_hotplug_lock", "cpus_read_lock cpus_write_lock"),
     rule(Semaphore, "console_sem", "console_* vprintk_emit"),
 
@@ -247,7 +250,7 @@ pub(super) const LOCK_RULES: &[LockRule] = &[
     rule(Spin, "dd_lock", "dd_dispatch_request dd_insert_requests dd_insert_request dd_bio_merge"),
     rule(Spin, "bfqd_lock", "bfq_dispatch_request bfq_insert_requests bfq_insert_request bfq_bio_merge bfq_finish_requeue_request"),
     rule(Spin, "mq_flush_lock", "blk_flush_complete_seq flush_end_io mq_flush_data_end_io blk_insert_flush"),
-    rule(Spin, "virtblk_vq_lock", "virtio_queue_rq virtio_queue_rqs virtblk_*"),
+    rule(Spin, "virtblk_vq_lock", "virtio_queue_rq virtio_queue_rqs virtio_commit_rqs virtblk_*"),
     rule(Spin, "nvme_sq_lock", "nvme_queue_rq nvme_queue_rqs nvme_submit_cmds nvme_sq_copy_cmd"),
     rule(Rwsem, "i_data_sem", "ext4_map_blocks ext4_do_writepages ext4_da_* ext4_truncate ext4_ext_truncate ext4_punch_hole ext4_release_file"),
     rule(Rwsem, "xattr_sem", "ext4_xattr_*"),
@@ -266,7 +269,8 @@ pub(super) const LOCK_RULES: &[LockRule] = &[
 
     // Tracing itself.
     rule(Spin, "ring_buffer_reader_lock", "ring_buffer_* rb_*"),
-    rule(Mutex, "event_mutex", "event_enable_write system_enable_write event_trigger_* event_filter_write t_start s_start trigger_start"),
+    rule(Mutex, "event_mutex", "event_enable_write system_enable_write event_trigger_* event_filter_write f_start t_start s_start trigger_start"),
     rule(Mutex, "trace_types_lock", "tracing_set_tracer tracing_open tracing_release tracing_open_pipe tracing_release_pipe tracing_buffers_* tracing_set_clock \
-         tracing_check_open_get_tr tracing_single_release_tr"),
+         tracing_check_open_get_tr tracing_single_release_tr tracing_release_generic_tr tracing_release_file_tr \
+         tracing_update_buffers tracing_entries_read trace_array_put rb_simple_write"),
 ];

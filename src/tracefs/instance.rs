@@ -129,7 +129,7 @@ impl Instance {
         self.set_trigger((system, event), "stacktrace", &condition, None)
     }
 
-    /// Records an event, given by system and name, only from an event `from` to the next `until`.
+    /// Records an event only from an event `from` to the next `until`, each given by system and name.
     ///
     /// With a count, which never runs out, the kernel looks whether there is something to switch
     /// before it writes; without one every `until` would write to memory that all CPUs share

@@ -18,23 +18,37 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or("")
 }
 
+/// What the demo fights over, by the field of the kernel's that holds the lock.
+const FOUGHT_OVER: [(&str, &str); 3] =
+    [("mmap_lock", "rwsem:W"), ("i_rwsem", "rwsem:W"), ("pipe_mutex", "mutex")];
+
+/// On a busy machine one run may not see two tasks of the demo in each other's way everywhere.
+const RUNS: usize = 10;
+
 #[test]
 fn the_demos_locks_have_names() {
     let Some(_alone) = live() else { return };
-    let records = demo(&["--by", "lock"]);
-    let rows = records.last().unwrap()["rows"].as_array().unwrap();
-    for (name, kind) in [("mmap_lock", "rwsem:W"), ("i_rwsem", "rwsem:W"), ("pipe_mutex", "mutex")]
-    {
-        let fits = |row: &&Value| text(row, "lock_name") == name && text(row, "type") == kind;
-        let row = rows.iter().find(fits).unwrap_or_else(|| panic!("no {name} in {rows:#?}"));
-        assert_eq!(text(row, "lock_name_by"), "rule");
+    let mut seen = BTreeSet::new();
+    for _ in 0..RUNS {
+        let records = demo(&["--by", "lock"]);
+        for row in records.last().unwrap()["rows"].as_array().unwrap() {
+            if text(row, "lock_name_by") == "rule" {
+                seen.insert((text(row, "lock_name").to_owned(), text(row, "type").to_owned()));
+            }
+        }
+        let waits = of(&records, "wait");
+        let time_ns = |wait: &&Value| wait["wait_ns"].as_u64().unwrap();
+        let all_ns: u64 = waits.iter().map(time_ns).sum();
+        let named = waits.iter().filter(|wait| !wait["lock_name"].is_null());
+        let named_ns: u64 = named.map(time_ns).sum();
+        assert!(named_ns * 100 >= all_ns * 90, "{named_ns} of {all_ns} ns");
+        let is_seen =
+            |(name, kind): &(&str, &str)| seen.contains(&((*name).to_owned(), (*kind).to_owned()));
+        if FOUGHT_OVER.iter().all(is_seen) {
+            return;
+        }
     }
-    let waits = of(&records, "wait");
-    let time_ns = |wait: &&Value| wait["wait_ns"].as_u64().unwrap();
-    let all_ns: u64 = waits.iter().map(time_ns).sum();
-    let named = waits.iter().filter(|wait| !wait["lock_name"].is_null());
-    let named_ns: u64 = named.map(time_ns).sum();
-    assert!(named_ns * 100 >= all_ns * 90, "{named_ns} of {all_ns} ns");
+    panic!("only {seen:?}");
 }
 
 /// The kernel's own events say which locks are an `mmap_lock`: what the rules say of the same

@@ -9,9 +9,11 @@
 )]
 
 mod accounting;
+mod cases;
 mod columns;
 mod endings;
 mod formats;
+mod groups;
 mod lock_names;
 mod names;
 mod perf_checks;

@@ -100,6 +100,8 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 pub(crate) struct Recording {
     child: Child,
     lines: BufReader<ChildStdout>,
+    /// What was read before the end.
+    read: Vec<Value>,
 }
 
 impl Recording {
@@ -113,7 +115,18 @@ impl Recording {
         let header: Value = serde_json::from_str(&header).unwrap();
         assert_eq!(header["record"], "header");
         assert_eq!(header["schema"], 1);
-        Recording { child, lines }
+        Recording { child, lines, read: Vec::new() }
+    }
+
+    /// Reads records until there is enough of something.
+    pub(crate) fn read_until(&mut self, what: &str, mut enough: impl FnMut(&[Value]) -> bool) {
+        let begin = Instant::now();
+        while !enough(&self.read) {
+            let mut line = String::new();
+            let length = self.lines.read_line(&mut line).unwrap();
+            assert!(length > 0 && begin.elapsed() < PATIENCE, "read in vain until {what}");
+            self.read.push(serde_json::from_str(&line).unwrap());
+        }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -137,8 +150,8 @@ impl Recording {
         let mut text = String::new();
         self.lines.read_to_string(&mut text).unwrap();
         let status = self.child.wait().unwrap();
-        let records: Vec<Value> =
-            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let mut records = self.read;
+        records.extend(text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()));
         assert_eq!(records.last().unwrap()["record"], "summary");
         assert_sound(records.last().unwrap());
         (records, status.code().unwrap_or(-1))

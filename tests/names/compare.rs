@@ -21,7 +21,8 @@ pub(crate) fn task_event(record: &Record) -> Option<TaskEvent> {
             let flags = u64::from_str_radix(str::from_utf8(flags).ok()?, 16).ok()?;
             let tid = Tid(str::from_utf8(between(fields, "pid=", " comm=")?).ok()?.parse().ok()?);
             let comm = comm(fields, " comm=", " clone_flags=")?;
-            Some(TaskEvent::New { tid, comm, thread: flags & CLONE_THREAD != 0 })
+            let thread = flags & CLONE_THREAD != 0;
+            Some(TaskEvent::New { tid, comm, thread, own_cgroup: false })
         }
         "task_rename" => {
             let old = comm(fields, " oldcomm=", " newcomm=")?;
@@ -36,7 +37,8 @@ pub(crate) fn task_event(record: &Record) -> Option<TaskEvent> {
         }),
         "sched_process_exec" => {
             let tid = id(between(fields, "filename=", " old_pid=")?, " pid=")?;
-            Some(TaskEvent::Exec { tid, old_tid: id(fields, " old_pid=")? })
+            let old_tid = id(fields, " old_pid=")?;
+            Some(TaskEvent::Exec { tid, old_tid, filename: None })
         }
         "sched_process_exit" => Some(TaskEvent::Exit { tid: id(fields, " pid=")? }),
         _ => None,

@@ -12,6 +12,7 @@
     reason = "a test may stop at whatever is not as it should be, and says what it skipped"
 )]
 
+mod cases;
 mod damage;
 mod fixtures;
 mod formats;

@@ -90,6 +90,14 @@ impl Record<'_> {
                     && text.ends_with(format!("{}(ret={ret})", address(lock)).as_bytes())
             }
             Decoded::Task(task) => task_fits(task, text),
+            Decoded::Exec { tid, old_tid, filename } => {
+                let end = format!(" pid={tid} old_pid={old_tid}");
+                text == [b"sched_process_exec: filename=", filename.unwrap(), end.as_bytes()]
+                    .concat()
+            }
+            Decoded::Moved { hierarchy, .. } => {
+                text.starts_with(format!("cgroup_attach_task: dst_root={hierarchy} ").as_bytes())
+            }
             Decoded::Stack(frames) => frames.count() == line.stack.len(),
             Decoded::MmapLock { mm } => {
                 let mm = address(mm).replacen(' ', "mm=", 1);
@@ -138,7 +146,7 @@ fn task_fits(task: TaskEvent, text: &[u8]) -> bool {
     let begin = |parts: &[&[u8]]| text.starts_with(&parts.concat());
     let end = |parts: &[&[u8]]| text.ends_with(&parts.concat());
     match task {
-        TaskEvent::New { tid, comm, thread } => {
+        TaskEvent::New { tid, comm, thread, .. } => {
             let head = format!("task_newtask: pid={tid} comm=");
             let head = [head.as_bytes(), comm.as_bytes(), b" clone_flags="].concat();
             text.strip_prefix(head.as_slice()).is_some_and(|flags| {
@@ -159,10 +167,7 @@ fn task_fits(task: TaskEvent, text: &[u8]) -> bool {
             let (old, new) = (old.as_bytes(), new.as_bytes());
             begin(&[head.as_bytes(), old, b" newcomm=", new, b" oom_score_adj="])
         }
-        TaskEvent::Exec { tid, old_tid } => {
-            begin(&[b"sched_process_exec: filename="])
-                && end(&[format!(" pid={tid} old_pid={old_tid}").as_bytes()])
-        }
+        TaskEvent::Exec { .. } | TaskEvent::Moved { .. } => false,
         TaskEvent::Exit { tid } => {
             let pid = format!(" pid={tid} prio=");
             begin(&[b"sched_process_exit: comm="])

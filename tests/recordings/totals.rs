@@ -50,15 +50,15 @@ impl Sink for Collected {
 
 /// A recording's rings with what is needed to read them.
 pub(crate) struct Recorded {
-    layout: SubbufLayout,
-    abi: Abi,
-    formats: Vec<EventFormat>,
-    rings: Vec<Vec<u8>>,
+    pub(crate) layout: SubbufLayout,
+    pub(crate) abi: Abi,
+    pub(crate) formats: Vec<EventFormat>,
+    pub(crate) rings: Vec<Vec<u8>>,
 }
 
 impl Recorded {
     /// A capture of `tests/data/live`.
-    fn live(name: &str) -> Recorded {
+    pub(crate) fn live(name: &str) -> Recorded {
         let folder = fixtures::own().join("live");
         let own_header = folder.join(format!("{name}.header_page"));
         let header = if own_header.exists() {
@@ -94,7 +94,7 @@ impl Recorded {
         }
     }
 
-    fn run(&self, raw: bool, begins: Begins, rows: usize) -> (Collected, Results) {
+    pub(crate) fn run(&self, raw: bool, begins: Begins, rows: usize) -> (Collected, Results) {
         self.run_with(&Arc::new(Kallsyms::parse(b"")), raw, begins, rows)
     }
 

@@ -10,6 +10,8 @@ use crate::tracefs::Field;
 
 /// `clone_flags`: a further thread of the parent's process (include/uapi/linux/sched.h).
 const CLONE_THREAD: u64 = 0x10000;
+/// `clone_flags`: into the cgroup of a descriptor (5.7).
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
 /// What a record is of, and the fields that are read from it.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub(super) enum Meaning {
     LockBegin { lock: Field, flags: Field },
     LockEnd { lock: Field, ret: Field },
     Task(TaskFields),
+    Exec { tid: Field, old_tid: Field, filename: Option<Field> },
+    Moved { root: Field, tid: Field, path: Field },
     Stack { size: Option<Field>, caller: Field },
     MmapLock { mm: Field },
     Other,
@@ -27,7 +31,6 @@ pub(super) enum TaskFields {
     New { tid: Field, comm: Field, clone_flags: Field },
     Fork { parent: Field, child: Field, child_comm: Field },
     Rename { tid: Field, old: Field, new: Field },
-    Exec { tid: Field, old_tid: Field },
     Exit { tid: Field },
 }
 
@@ -59,9 +62,16 @@ impl Meaning {
                 old: need("oldcomm")?,
                 new: need("newcomm")?,
             }),
-            "sched_process_exec" => {
-                Meaning::Task(TaskFields::Exec { tid: need("pid")?, old_tid: need("old_pid")? })
-            }
+            "sched_process_exec" => Meaning::Exec {
+                tid: need("pid")?,
+                old_tid: need("old_pid")?,
+                filename: format.field("filename").cloned(),
+            },
+            "cgroup_attach_task" | "cgroup_transfer_tasks" => Meaning::Moved {
+                root: need("dst_root")?,
+                tid: need("pid")?,
+                path: need("dst_path")?,
+            },
             "sched_process_exit" => Meaning::Task(TaskFields::Exit { tid: need("pid")? }),
             "mmap_lock_acquire_returned" => Meaning::MmapLock { mm: need("mm")? },
             _ => Meaning::Other,
@@ -80,6 +90,16 @@ impl Meaning {
                 Decoded::LockEnd { lock: record.uint(lock)?, ret: record.int(ret)? }
             }
             Meaning::Task(fields) => Decoded::Task(record.task(fields)?),
+            Meaning::Exec { tid, old_tid, filename } => Decoded::Exec {
+                tid: record.tid(tid)?,
+                old_tid: record.tid(old_tid)?,
+                filename: filename.as_ref().and_then(|field| field.text(payload, abi)),
+            },
+            Meaning::Moved { root, tid, path } => Decoded::Moved {
+                hierarchy: record.narrow(root)?,
+                tid: record.tid(tid)?,
+                path: path.text(payload, abi).ok_or(DecodeFault::Name)?,
+            },
             Meaning::Stack { size, caller } => {
                 Decoded::Stack(record.frames(size.as_ref(), caller)?)
             }
@@ -120,11 +140,15 @@ impl<'a> Record<'a> {
 
     fn task(self, fields: &TaskFields) -> Result<TaskEvent, DecodeFault> {
         Ok(match fields {
-            TaskFields::New { tid, comm, clone_flags } => TaskEvent::New {
-                tid: self.tid(tid)?,
-                comm: self.comm(comm)?,
-                thread: self.uint(clone_flags)? & CLONE_THREAD != 0,
-            },
+            TaskFields::New { tid, comm, clone_flags } => {
+                let clone_flags = self.uint(clone_flags)?;
+                TaskEvent::New {
+                    tid: self.tid(tid)?,
+                    comm: self.comm(comm)?,
+                    thread: clone_flags & CLONE_THREAD != 0,
+                    own_cgroup: clone_flags & CLONE_INTO_CGROUP != 0,
+                }
+            }
             TaskFields::Fork { parent, child, child_comm } => TaskEvent::Fork {
                 parent: self.tid(parent)?,
                 child: self.tid(child)?,
@@ -135,9 +159,6 @@ impl<'a> Record<'a> {
                 old: self.comm(old)?,
                 new: self.comm(new)?,
             },
-            TaskFields::Exec { tid, old_tid } => {
-                TaskEvent::Exec { tid: self.tid(tid)?, old_tid: self.tid(old_tid)? }
-            }
             TaskFields::Exit { tid } => TaskEvent::Exit { tid: self.tid(tid)? },
         })
     }

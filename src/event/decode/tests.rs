@@ -88,15 +88,39 @@ fn names_are_read_from_arrays_and_from_wherever_they_are_located() {
 }
 
 #[test]
-fn a_clone_flag_tells_threads_from_processes() {
+fn clone_flags_tell_threads_from_processes_and_who_gets_a_cgroup_of_its_own() {
     let fields = [("pid_t pid", 8, 4), ("char comm[16]", 12, 16), ("u64 clone_flags", 32, 8)];
     let decoder = decoder("task_newtask", &fields);
-    for (flags, thread) in [(0x1_0000_u64, true), (0x3d_0f00, true), (0x120_0000, false)] {
+    let cases = [
+        (0x1_0000_u64, true, false),
+        (0x3d_0f00, true, false),
+        (0x120_0000, false, false),
+        (0x2_0120_0000, false, true),
+    ];
+    for (flags, thread, own_cgroup) in cases {
         let mut payload = record(b"\x09\0\0\0child\0..........hole");
         payload.extend(flags.to_le_bytes());
-        let task = TaskEvent::New { tid: Tid(9), comm: Comm::new(b"child"), thread };
+        let task = TaskEvent::New { tid: Tid(9), comm: Comm::new(b"child"), thread, own_cgroup };
         assert_eq!(decoder.decode(7, &payload), Ok(Decoded::Task(task)), "{flags:#x}");
     }
+}
+
+#[test]
+fn a_program_has_its_file_and_a_move_its_hierarchy_and_path() {
+    let exec =
+        [("__data_loc char[] filename", 8, 4), ("pid_t pid", 12, 4), ("pid_t old_pid", 16, 4)];
+    let payload = record(b"\x14\0\x05\0\x09\0\0\0\x0a\0\0\0/\xffsh\0");
+    let told = |filename| Ok(Decoded::Exec { tid: Tid(9), old_tid: Tid(10), filename });
+    let decoder_of = |fields: &[_]| decoder("sched_process_exec", fields);
+    assert_eq!(decoder_of(&exec).decode(7, &payload), told(Some(b"/\xffsh")));
+    assert_eq!(decoder_of(&exec[1..]).decode(7, &payload), told(None));
+
+    let moved = [("int dst_root", 8, 4), ("int pid", 12, 4), ("__data_loc char[] dst_path", 16, 4)];
+    let payload = record(b"\x08\0\0\0\x09\0\0\0\x14\0\x04\0/ab\0");
+    let told = Decoded::Moved { hierarchy: 8, tid: Tid(9), path: b"/ab" };
+    let decoder = decoder("cgroup_attach_task", &moved);
+    assert_eq!(decoder.decode(7, &payload), Ok(told));
+    assert_eq!(decoder.decode(7, &payload[..23]), Err(DecodeFault::Name));
 }
 
 #[test]
@@ -132,7 +156,9 @@ fn a_32_bit_kernels_stack_without_a_size_ends_at_all_ones() {
 
 #[test]
 fn a_missing_field_is_named_with_its_event() {
-    let table: [(&str, &[&str]); 8] = [
+    let table: [(&str, &[&str]); 10] = [
+        ("cgroup_attach_task", &["dst_root", "pid", "dst_path"]),
+        ("cgroup_transfer_tasks", &["dst_root", "pid", "dst_path"]),
         ("contention_begin", &["lock_addr", "flags"]),
         ("contention_end", &["lock_addr", "ret"]),
         ("task_newtask", &["pid", "comm", "clone_flags"]),

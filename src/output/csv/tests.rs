@@ -22,6 +22,7 @@ fn with<T>(by: &[By], keys: &[RowKey], read: impl FnOnce(&Summary<'_>) -> T) -> 
         symbols: &symbols(),
         stacks: &stacks(),
         lock_names: &lock_names(),
+        cgroups: None,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Address, caller_name, comm};
 use crate::event::StackId;
+use crate::output::escape::json_name;
 use crate::output::keys::{KeyValue, columns, stack_of, values};
 use crate::output::{StreamOpen, Summary};
 use crate::report::{By, COLUMNS, Identity, Row, RowKey, RowStats, Unit, Witness};
@@ -92,6 +93,7 @@ impl Serialize for JsonRow<'_> {
                 KeyValue::Address(address) => map.serialize_entry(column.id, &Address(address))?,
                 KeyValue::Text(text) => map.serialize_entry(column.id, &text)?,
                 KeyValue::Name(name) => map.serialize_entry(column.id, &comm(Some(&name)))?,
+                KeyValue::Cgroup(path) => map.serialize_entry(column.id, &json_name(&path))?,
                 KeyValue::Unknown => map.serialize_entry(column.id, &())?,
             }
         }

@@ -4,7 +4,7 @@ use super::super::samples::{
 };
 use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use super::{event, header, loss, summary, wait};
-use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
+use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Texts, Tid};
 use crate::report::{By, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample};
 use serde_json::{Value, json};
 use std::io;
@@ -52,6 +52,16 @@ fn what_is_not_known_is_null() {
         (&value["kind"], &value["flags"], &value["context"], &value["ret"], &value["uncertain"]),
         (&json!("unknown"), &json!("0x40"), &json!("hardirq"), &json!(-35), &json!(true)),
     );
+}
+
+#[test]
+fn what_is_asked_for_of_a_task_stands_behind_the_caller_known_or_not() {
+    let comm = Comm::new(b"a");
+    let cgroup = Some(Some(b"/a\xff".as_slice()));
+    let asked = StreamWait { cgroup, cmdline: Some(None), ..pipe_wait(&comm) };
+    let line = written(|out| wait(&asked, &symbols(), out));
+    let end = "\"caller\":\"anon_pipe_write+0x43\",\"cgroup\":\"/a\\\\xff\",\"cmdline\":null,\"uncertain\":false}\n";
+    assert!(line.ends_with(end), "{line}");
 }
 
 #[test]
@@ -136,7 +146,12 @@ fn the_summary_has_rows_counters_and_identities() {
     let comm = Some(Comm::new(b"x\ny"));
     let task = Part::Task { incarnation: 0, tid: Tid(7), comm };
     let process = Part::Process { incarnation: 0, pid: Some(Tid(6)), comm };
+    let paths = Texts::new(1 << 10);
+    let path = format!("/docker/{}", "0f".repeat(32));
+    let cgroup = paths.intern(path.as_bytes());
     let cases = [
+        (vec![By::Cgroup], RowKey::of([Part::Cgroup(cgroup)]), json!({"cgroup": path})),
+        (vec![By::Cgroup], RowKey::of([Part::Cgroup(None)]), json!({"cgroup": null})),
         (
             vec![By::Caller],
             RowKey::of([Part::Caller(Some(0x1043), kind)]),
@@ -209,6 +224,7 @@ fn the_summary_has_rows_counters_and_identities() {
             lock_names: &lock_names(),
             symbols: &symbols(),
             stacks: &stacks(),
+            cgroups: Some(&paths),
         };
         value = parsed(&written(|out| summary(&run, out)));
         expected.as_object_mut().unwrap().extend(figures.as_object().unwrap().clone());
@@ -273,10 +289,12 @@ fn the_description_names_every_field() {
         lock_names: &lock_names(),
         symbols: &symbols,
         stacks: &stacks(),
+        cgroups: None,
     };
     let lines = written(|out| {
         header(&run, out)?;
-        wait(&pipe_wait(&comm), &symbols, out)?;
+        let (cgroup, cmdline) = (Some(None), Some(None));
+        wait(&StreamWait { cgroup, cmdline, ..pipe_wait(&comm) }, &symbols, out)?;
         event(&raw, std::iter::empty(), out)?;
         loss(&gap, out)?;
         summary(&end, out)

@@ -45,6 +45,7 @@ fn with_quality(
         symbols: &symbols(),
         stacks: &stacks(),
         lock_names: &lock_names(),
+        cgroups: None,
     };
     written(|out| write(&summary, separator, detail, out))
 }
@@ -116,6 +117,7 @@ fn stacks_are_perfs_last_column_where_rows_have_one() {
             symbols: &symbols(),
             stacks: &stacks,
             lock_names: &lock_names(),
+            cgroups: None,
         };
         written(|out| write(&summary, "|", Detail::Everything, out))
     });

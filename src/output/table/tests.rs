@@ -4,7 +4,7 @@ use super::super::samples::{
     LOCK, MMAP_LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written,
 };
 use super::{Detail, Summary, View, cut, write};
-use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
+use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Texts, Tid};
 use crate::report::{
     By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats, Sample,
 };
@@ -67,6 +67,7 @@ fn viewed(
         lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
+        cgroups: None,
     };
     written(|out| write(&summary, view, out))
 }
@@ -216,6 +217,35 @@ fn who_waited_longest_and_how_waits_are_spread_stand_below_the_row() {
 }
 
 #[test]
+fn a_cgroup_stands_with_its_containers_id_cut_and_moves_no_cursor() {
+    let paths = Texts::new(1 << 10);
+    let path = ["/x\n/docker-", &"0f".repeat(32), ".scope"].concat();
+    let row = |id| Row { key: RowKey::of([Part::Cgroup(id)]), stats: one() };
+    let rows = [row(paths.intern(path.as_bytes())), row(None)];
+    let summary = Summary {
+        by: &[By::Cgroup],
+        columns: &columns(&["contended"]),
+        rows: &rows,
+        totals: &one(),
+        open: &[],
+        quality: &clean(),
+        duration_ns: 1,
+        lock_names: &lock_names(),
+        symbols: &symbols(),
+        stacks: &stacks(),
+        cgroups: Some(&paths),
+    };
+    let text = written(|out| write(&summary, View::default(), out));
+    let expected = [
+        " contended   cgroup",
+        "",
+        "         1   /x\\n/docker-0f0f0f0f0f0f.scope",
+        "         1   -",
+    ];
+    assert_eq!(text.lines().take(4).collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn without_rows_the_footer_still_covers_all() {
     assert_eq!(table(By::Caller, &DEFAULT_FIELDS, &[], &clean(), Detail::Notable), FOOTER);
 }
@@ -294,6 +324,7 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
         lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
+        cgroups: None,
     };
     let text = written(|out| write(&summary, View::default(), out));
     let expected = " contended   comm         type   caller
@@ -340,6 +371,7 @@ fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
         symbols: &symbols(),
         stacks: &stacks(),
         lock_names: &lock_names(),
+        cgroups: None,
     };
     let plain = View { width: Some(80), ..View::default() };
     let first_row = |view| {

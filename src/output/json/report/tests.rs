@@ -70,6 +70,7 @@ fn parsed(info: &ReportInfo<'_>, by: &[By], keys: &[RowKey], quality: &Quality) 
         symbols: &symbols(),
         stacks: &stacks(),
         lock_names: &lock_names(),
+        cgroups: None,
     };
     let text = written(|out| report(info, &summary, out));
     assert_eq!(text.find('\n'), Some(text.len() - 1), "{text:?}");
