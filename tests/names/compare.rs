@@ -78,10 +78,10 @@ pub(crate) struct Tally {
     pub(crate) wrong: Vec<String>,
 }
 
-/// Compares the names of every switch with ours.
-pub(crate) fn compare(cache: &CmdlineCache, records: &[Record]) -> Tally {
+/// Compares the names of every switch with ours, from a record on.
+pub(crate) fn compare(cache: &CmdlineCache, records: &[Record], from: usize) -> Tally {
     let mut tally = Tally::default();
-    for (place, record) in records.iter().enumerate() {
+    for (place, record) in records.iter().enumerate().skip(from) {
         for (tid, truth) in switched(record).into_iter().flatten() {
             let name = cache.name_at(tid, Cpu(record.cpu), stamp(place));
             match name.certainty {

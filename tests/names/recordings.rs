@@ -110,7 +110,7 @@ fn check(folder: &Path) -> Vec<String> {
     seed(&mut cache, &read(folder, "tasks_start.tsv"));
     cache.mark_loss(Stamp::MIN, beginning());
     apply_all(&mut cache, &records);
-    let early = compare(&cache, &records);
+    let early = compare(&cache, &records, 0);
 
     for (tid, comm) in names_at_the_beginning(&records) {
         if let Some(comm) = comm {
@@ -118,7 +118,7 @@ fn check(folder: &Path) -> Vec<String> {
             cache.seed(&task, beginning());
         }
     }
-    let anew = compare(&cache, &records);
+    let anew = compare(&cache, &records, 0);
     println!("{}: /proc before the trace: {early}; behind: {anew}", folder.display());
     assert_eq!((cache.counters().contradictions, anew.unknown), (0, 0), "{}", folder.display());
     assert!(early.known > 1000 && anew.known > 3000 && anew.unconfirmed < 4, "{early}; {anew}");
