@@ -121,7 +121,7 @@ pub struct CommonArgs {
     /// Only these kinds of locks, such as mutex,rwsem:R (perf's names)
     #[arg(short = 'Y', long, value_name = "TYPE,..", value_delimiter = ',')]
     pub type_filter: Vec<String>,
-    /// Only these locks: addresses, or kernel symbols
+    /// Only these locks: addresses, kernel symbols, or names as in rows by lock
     #[arg(short = 'L', long, value_name = "LOCK,..", value_delimiter = ',')]
     pub lock_filter: Vec<String>,
     /// Only waits whose stack has a symbol that contains one of these

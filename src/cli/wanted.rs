@@ -8,7 +8,7 @@ use regex::bytes::Regex as BytesRegex;
 
 use crate::event::{self, LockFlags};
 use crate::pipeline::Filters;
-use crate::symbols::{Availability, Kallsyms};
+use crate::symbols::{Availability, Kallsyms, is_lock_name};
 
 use super::args::{CommonArgs, Context};
 use super::exit::Usage;
@@ -67,8 +67,16 @@ impl Wanted {
     /// The filters on locks, callers and names, with names looked up.
     pub(super) fn filters(&self, symbols: &Arc<Kallsyms>) -> Result<Filters, Usage> {
         let mut filters = Filters::new(Arc::clone(symbols));
-        filters.locks =
-            self.locks.iter().map(|lock| address(lock, symbols)).collect::<Result<_, _>>()?;
+        for lock in &self.locks {
+            match address(lock, symbols) {
+                Ok(address) => filters.locks.push(address),
+                // A rule's name is shown with a tilde, and may be asked for so.
+                Err(_) if is_lock_name(lock.trim_start_matches('~')) => {
+                    filters.lock_names.push(lock.trim_start_matches('~').to_owned());
+                }
+                Err(unknown) => return Err(unknown),
+            }
+        }
         for name in &self.stack {
             if !symbols.any_function(|symbol| symbol.contains(name.as_str())) {
                 return Err(Usage(format!("-S {name}: no function's name contains it")));
@@ -91,8 +99,11 @@ fn address(lock: &str, symbols: &Kallsyms) -> Result<u64, Usage> {
     }
     symbols.address_of_data(lock).ok_or_else(|| {
         let why = match symbols.availability() {
-            Availability::Full => "the kernel has no such variable",
-            Availability::TextOnly => "this kernel lists no variables (CONFIG_KALLSYMS_ALL is off)",
+            _ if lock.starts_with('&') => "slab caches cannot be told without BPF",
+            Availability::Full => "the kernel has no such variable, and no rule gives that name",
+            Availability::TextOnly => {
+                "this kernel lists no variables (CONFIG_KALLSYMS_ALL is off), and no rule gives that name"
+            }
             Availability::Restricted | Availability::Empty => "the kernel hides its symbols",
         };
         Usage(format!("-L {lock}: {why}"))

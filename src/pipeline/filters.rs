@@ -9,7 +9,7 @@ use regex::Regex;
 use regex::bytes::Regex as BytesRegex;
 
 use crate::event::{Context, LockFlags, StackId};
-use crate::symbols::{Kallsyms, StackTable};
+use crate::symbols::{Kallsyms, LockName, StackTable};
 
 use super::keep::NamedWait;
 use super::text_filter::TextFilter;
@@ -22,8 +22,10 @@ const MAX_ANSWERS: usize = 1 << 16;
 pub struct Filters {
     /// The flags of the first begin are one of these.
     pub flags: Vec<LockFlags>,
-    /// The lock's address is one of these.
+    /// The lock's address is one of these, or its name one of the next.
     pub locks: Vec<u64>,
+    /// Names that locks are given where the kernel has no symbol for them.
+    pub lock_names: Vec<String>,
     /// The context is one of these.
     pub contexts: Vec<Context>,
     /// The task's name matches.
@@ -47,6 +49,7 @@ impl Filters {
         Filters {
             flags: Vec::new(),
             locks: Vec::new(),
+            lock_names: Vec::new(),
             contexts: Vec::new(),
             comm: None,
             cmdline: None,
@@ -63,7 +66,7 @@ impl Filters {
     pub(super) fn pass(&self, named: &NamedWait, stacks: &StackTable) -> bool {
         let wait = &named.wait;
         among(&self.flags, &wait.flags)
-            && among(&self.locks, &wait.lock)
+            && self.lock_matches(named)
             && among(&self.contexts, &wait.begin.context)
             && self.comm.as_ref().is_none_or(|comm| comm.is_match(named.name.comm.as_bytes()))
             && self.cmdline.as_ref().is_none_or(|filter| {
@@ -78,6 +81,13 @@ impl Filters {
                 .is_none_or(|filter| filter.pass(named.cgroup.and_then(|fact| fact.text), None))
             && self.caller.as_ref().is_none_or(|regex| self.caller_matches(regex, named.caller))
             && (self.stack.is_empty() || self.stack_matches(wait.stack, stacks))
+    }
+
+    fn lock_matches(&self, named: &NamedWait) -> bool {
+        let name = named.lock_name.map(LockName::name);
+        let has_name = || name.is_some_and(|name| self.lock_names.iter().any(|n| n == name));
+        let asks_nothing = self.locks.is_empty() && self.lock_names.is_empty();
+        asks_nothing || self.locks.contains(&named.wait.lock) || has_name()
     }
 
     fn caller_matches(&self, regex: &Regex, caller: Option<u64>) -> bool {
@@ -148,7 +158,7 @@ mod tests {
     use crate::contention::Wait;
     use crate::event::{Comm, Context, Cpu, Head, LockFlags, StackId, Stamp, Tid};
     use crate::pipeline::NamedWait;
-    use crate::symbols::{CallerFinder, Kallsyms, StackTable};
+    use crate::symbols::{CallerFinder, Kallsyms, LockName, StackTable};
 
     const LIST: &[u8] = b"1000 t anon_pipe_write\n2000 t vfs_write\n3000 t ksys_write\n";
 
@@ -173,7 +183,8 @@ mod tests {
             internal: false,
         };
         let caller = stack.map(|_| 0x1043);
-        NamedWait { wait, name, caller, lock_name: None, cgroup: None, cmdline: None }
+        let lock_name = Some(LockName::MmapLock);
+        NamedWait { wait, name, caller, lock_name, cgroup: None, cmdline: None }
     }
 
     #[test]
@@ -183,12 +194,15 @@ mod tests {
         let stack = stacks.intern(&[0x1043, 0x2010]);
         let wait = named(33, Context::Task, b"x\xffy", stack);
         type Set = fn(&mut Filters);
-        let cases: [(Set, bool); 16] = [
+        let cases: [(Set, bool); 19] = [
             (|_| {}, true),
             (|f| f.flags = vec![LockFlags(1), LockFlags(33)], true),
             (|f| f.flags = vec![LockFlags(1)], false),
             (|f| f.locks = vec![64], true),
             (|f| f.locks = vec![65], false),
+            (|f| f.lock_names = vec!["mmap_lock".to_owned()], true),
+            (|f| f.lock_names = vec!["rq_lock".to_owned()], false),
+            (|f| (f.locks, f.lock_names) = (vec![65], vec!["mmap_lock".to_owned()]), true),
             (|f| f.contexts = vec![Context::Task], true),
             (|f| f.contexts = vec![Context::Softirq], false),
             (|f| f.comm = Some(BytesRegex::new("^x").unwrap()), true),

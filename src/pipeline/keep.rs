@@ -143,7 +143,7 @@ impl Keep {
             wait: *wait,
             name,
             caller: caller(wait.stack, wait.flags, stacks),
-            lock_name: None,
+            lock_name: lock_name(wait, stacks, mmap_locks),
             cgroup: cache.cgroup_at(begin.tid, &name, begin.stamp),
             cmdline: cache.cmdline_at(begin.tid, &name, begin.stamp),
         };
@@ -154,7 +154,6 @@ impl Keep {
         } else if wait.wait_ns() < self.min_wait_ns {
             &mut kept.short
         } else {
-            named.lock_name = lock_name(wait, stacks, mmap_locks);
             named.wait.stack = self.cut(wait, stacks);
             let sample = count(&named, kept);
             return Some((named, self.row_key(&named, cache), sample));

@@ -48,6 +48,11 @@ impl LockName {
     }
 }
 
+/// Whether locks may be given that name.
+pub fn is_lock_name(name: &str) -> bool {
+    name == LockName::MmapLock.name() || LOCK_RULES.iter().any(|rule| rule.name == name)
+}
+
 /// A name that a rule gave: likely, not certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DerivedName {

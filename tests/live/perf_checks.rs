@@ -20,11 +20,16 @@ fn messages() -> Option<&'static [&'static str]> {
     found
 }
 
-/// The lines of the rows alone. The load's own words go to a file of no interest.
+/// The lines of the rows alone.
 fn rows(arguments: &[&str]) -> Option<Vec<String>> {
+    report(&[arguments, &["-q"]].concat())
+}
+
+/// The report's lines; the load's own words stay on stdout.
+fn report(arguments: &[&str]) -> Option<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report");
-    let output = ["-q", "--stream", "none", "--output", report.to_str().unwrap()];
+    let output = ["--stream", "none", "--output", report.to_str().unwrap()];
     let all = [&["record"], arguments, &output, &["--"], messages()?].concat();
     let run = ftlock(&all).output().unwrap();
     assert_eq!(run.status.code(), Some(0), "{arguments:?}: {run:?}");
@@ -45,6 +50,33 @@ fn one_row_is_one_line_in_every_mode() {
         let Some(rows) = rows(mode) else { return };
         assert_eq!(rows.len(), 1, "{mode:?}: {rows:#?}");
     }
+}
+
+/// The cgroup with the most waits is asked for, and is all that is left.
+#[test]
+fn a_cgroup_leaves_no_other_cgroup() {
+    let Some(_alone) = live() else { return };
+    let Some(first) = rows(&["-a", "--lock-cgroup", "-E", "1"]) else { return };
+    assert_eq!(first.len(), 1);
+    // A long path is cut in the table, not in CSV.
+    let most = rows(&["-x", ";", "--lock-cgroup", "-E", "1"]).unwrap();
+    let group = |row: &String| row.rsplit_once("; ").unwrap().1.to_owned();
+    let only = rows(&["-x", ";", "--lock-cgroup", "-G", &group(&most[0])]).unwrap();
+    assert!(!only.is_empty());
+    let is_inside = |row: &String| group(row).starts_with(&group(&most[0]));
+    assert!(only.iter().all(is_inside), "{most:?}: {only:#?}");
+}
+
+/// perf counts separators: five of them in the header, and in each row.
+#[test]
+fn csv_has_as_many_separators_in_a_row_as_in_its_header() {
+    let Some(_alone) = live() else { return };
+    let Some(plain) = report(&["-x", ",", "-E", "1"]) else { return };
+    let separators = |line: &str| line.matches(',').count();
+    let (comments, rows): (Vec<_>, Vec<_>) = plain.iter().partition(|line| line.starts_with('#'));
+    assert!(comments[0].starts_with("# output: "), "{plain:#?}");
+    assert_eq!((separators(comments[0]), rows.len()), (5, 1), "{plain:#?}");
+    assert_eq!(separators(rows[0]), 5, "{plain:#?}");
 }
 
 #[test]

@@ -113,6 +113,7 @@ fn form(line: &Line) -> &'static [&'static str] {
     let raw = line.arguments.starts_with("-D") || line.arguments.starts_with("--dump");
     match line.sign.split(' ').next().unwrap() {
         "stdout" if raw => &["--stream", "text"],
+        "report" => &[],
         "stdout" | "no-stdout" | "stderr" | "file" | "footer" => &["--stream", "none"],
         _ => &["--stream", "json"],
     }
@@ -128,7 +129,7 @@ fn is_there(sign: &str, output: &Output, file: &str) -> bool {
         rows(output).iter().all(|row| pattern.is_match(&shown(row, field)))
     };
     match kind {
-        "stdout" | "footer" => matches(&output.stdout),
+        "stdout" | "report" | "footer" => matches(&output.stdout),
         "no-stdout" => !matches(&output.stdout),
         "stderr" => matches(&output.stderr),
         "file" => output.stdout.is_empty() && matches(&fs::read(file).unwrap()),
