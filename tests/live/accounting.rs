@@ -1,5 +1,6 @@
 //! Nothing is lost without being counted. Every recording here is checked by `assert_sound`.
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::{Recording, assert_sound, ftlock, live, load, of};
@@ -22,7 +23,7 @@ fn rows_and_stream_add_up_to_the_totals_by_every_key() {
         let summary = records.last().unwrap();
         let waits = of(&records, "wait");
         let streamed: u64 = waits.iter().map(|wait| wait["wait_ns"].as_u64().unwrap()).sum();
-        assert!(waits.len() > 100, "{by}: {}", waits.len());
+        assert!(waits.len() > 20, "{by}: {}", waits.len());
         assert_eq!(summary["waits"], waits.len(), "{by}");
         assert_eq!(sum(&summary["rows"], "wait_total"), summary["totals"]["wait_total"], "{by}");
         assert_eq!(summary["totals"]["wait_total"], streamed, "{by}");
@@ -42,11 +43,16 @@ fn a_full_map_keeps_every_wait_in_the_overflow_rows() {
     assert!(summary["quality"]["map_refused_keys"].as_u64().unwrap() > 0);
 }
 
-/// A ring of two sub-buffers, read ten times a minute: it must overflow.
+/// A ring of two sub-buffers that nobody reads while the load runs: it must overflow.
 #[test]
 fn an_overflow_is_counted_and_what_overlaps_it_is_uncertain() {
     let Some(_alone) = live() else { return };
-    let records = record(&["-m", "16K", "--tick", "6s", "-e", "sched:sched_switch", "--raw"]);
+    let recording = Recording::start(&["-a", "-m", "16K", "-e", "sched:sched_switch", "--raw"]);
+    recording.signal(Signal::STOP);
+    let loaded = load("1s");
+    recording.signal(Signal::CONT);
+    assert!(loaded.status.success());
+    let records = recording.stop();
     let quality = &records.last().unwrap()["quality"];
     let cpus = quality["cpus"].as_array().unwrap();
     let lost: u64 = cpus.iter().map(|cpu| cpu["overrun"].as_u64().unwrap()).sum();
@@ -65,7 +71,7 @@ fn the_mapped_ring_accounts_for_every_event_too() {
         return;
     }
     let records = record(&["--reader", "mmap"]);
-    assert!(of(&records, "wait").len() > 100);
+    assert!(of(&records, "wait").len() > 20);
 }
 
 #[test]

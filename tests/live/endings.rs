@@ -76,7 +76,7 @@ fn two_runs_at_once_both_see_all_waits() {
         keys
     };
     let (first, second) = (waits(&first), waits(&second));
-    assert!(first.len() > 100);
+    assert!(first.len() > 20);
     assert_eq!(first, second);
 }
 

@@ -30,7 +30,7 @@ fn a_commands_descendants_are_followed_and_nobody_else() {
     assert!(has(&["demo-apprentice", "demo-master"]) > 0, "{found:?}");
     // Processes of the other workload fought as well, at the same time.
     let quality = &records.last().unwrap()["quality"];
-    assert!(quality["not_asked"].as_u64().unwrap() > 100, "{quality}");
+    assert!(quality["not_asked"].as_u64().unwrap() > 20, "{quality}");
     assert!(of(&records, "wait").iter().all(|wait| wait["pid"] != pid));
 }
 

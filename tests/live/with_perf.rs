@@ -98,7 +98,7 @@ fn perf_sees_the_same_waits_for_the_same_locks() {
     let (ours, perfs) = (totals(&ours, from, to), totals(&perfs, from, to));
     let count = |totals: &Totals| totals.values().map(|(count, _)| count).sum::<u64>();
     println!("{} waits for {} locks in both", count(&ours), ours.len());
-    assert!(count(&ours) > 500 && ours.len() > 5);
+    assert!(count(&ours) > 50 && ours.len() > 3);
     let mut apart = Vec::new();
     for (lock, &(count, time_ns)) in &ours {
         // Waits at the edge of the common time are seen by one of the two; and perf's handler does
