@@ -252,14 +252,10 @@ fn a_process_is_asked_for_by_its_command_line() {
         Recording::start(&["-a", "--cmdline", "demo-workload --(worker|duration 88s)"]);
     let (asked, other) = (Workload::called("88s"), Workload::called("87s"));
     let own = |wait: &Value| wait["pid"] == asked.pid();
-    // They call themselves so after exec; other runs of the workload have them too.
+    // They call themselves so after exec; other runs of the workload have them too. Most are gone
+    // before they can be asked for their command line.
     let worker = |wait: &Value| wait["comm"] == "demo-apprentice" || wait["comm"] == "demo-master";
-    recording.read_until("it waited, and workers", |records| {
-        let is_known = |wait: &Value| {
-            is_child(wait) && wait["cmdline"].as_str().is_some_and(|c| c.contains("--worker /"))
-        };
-        count(records, own) > 10 && count(records, is_known) > 0
-    });
+    recording.read_until("it waited", |records| count(records, own) > 10);
     let records = recording.stop();
     let expected = format!("{} demo-workload --duration 88s", env!("CARGO_BIN_EXE_ftlock"));
     for wait in of(&records, "wait") {
