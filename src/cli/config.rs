@@ -11,7 +11,9 @@ use crate::pipeline::{Format, Plan};
 use crate::report::{self, Column, MAX_KEYS};
 use crate::tracefs::{self, Clock, Config, parse_cpu_list};
 
-use super::args::{By, Color, CommonArgs, Reader, RecordArgs};
+use super::arg_values::{By, Color, Reader};
+use super::args::RecordArgs;
+use super::common_args::CommonArgs;
 use super::exit::Usage;
 use super::formats::{Report, formats};
 use super::wanted::Wanted;
@@ -94,14 +96,14 @@ impl RecordConfig {
         args: &CommonArgs,
     ) -> Result<RecordConfig, Usage> {
         let by = match args {
-            _ if args.threads => vec![report::By::Task],
-            _ if args.lock_addr => vec![report::By::Lock],
-            _ if args.lock_cgroup => vec![report::By::Cgroup],
-            _ => keys(&args.by)?,
+            _ if args.rows.threads => vec![report::By::Task],
+            _ if args.rows.lock_addr => vec![report::By::Lock],
+            _ if args.rows.lock_cgroup => vec![report::By::Cgroup],
+            _ => keys(&args.rows.by)?,
         };
-        let (stream, format) = formats(args)?;
-        let wanted = Wanted::new(args)?;
-        let min_wait = args.min_wait.unwrap_or_default().as_nanos();
+        let (stream, format) = formats(&args.output)?;
+        let wanted = Wanted::new(&args.filters)?;
+        let min_wait = args.filters.min_wait.unwrap_or_default().as_nanos();
         Ok(RecordConfig {
             whose,
             cpus,
@@ -113,42 +115,42 @@ impl RecordConfig {
             },
             stream,
             format,
-            color: args.color,
-            raw: args.raw,
+            color: args.output.color,
+            raw: args.output.raw,
             by,
-            columns: columns(&args.field, args.key),
-            sort_by: args.key,
-            hist: args.hist,
-            entries: args.entries,
+            columns: columns(&args.rows.field, args.rows.key),
+            sort_by: args.rows.key,
+            hist: args.rows.hist,
+            entries: args.rows.entries,
             wanted,
             min_wait_ns: u64::try_from(min_wait).unwrap_or(u64::MAX),
-            max_stack: args.max_stack,
-            rows: args.map_nr_entries,
-            tick: args.tick,
-            kallsyms: args.kallsyms.clone(),
-            tracefs: args.tracefs.clone(),
-            output: args.output.clone(),
-            strict: args.strict,
-            verbose: args.verbose,
-            quiet: args.quiet,
+            max_stack: args.rows.max_stack,
+            rows: args.rows.map_nr_entries,
+            tick: args.trace.tick,
+            kallsyms: args.trace.kallsyms.clone(),
+            tracefs: args.trace.tracefs.clone(),
+            output: args.output.output.clone(),
+            strict: args.output.strict,
+            verbose: args.output.verbose,
+            quiet: args.output.quiet,
             notes: Vec::new(),
         })
     }
 }
 
 fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
-    let clock = Clock::from_name(&args.clock).ok_or_else(|| {
+    let clock = Clock::from_name(&args.trace.clock).ok_or_else(|| {
         let known = Clock::ALL.map(Clock::name).join(", ");
-        Usage(format!("--clock {}: no such clock; there are {known}", args.clock))
+        Usage(format!("--clock {}: no such clock; there are {known}", args.trace.clock))
     })?;
     if !clock.is_nanoseconds() {
         let what = "its ticks have no known length, so waits would have no time";
         return Err(Usage(format!("--clock {clock}: {what}", clock = clock.name())));
     }
-    if args.mmap_size == 0 {
+    if args.trace.mmap_size == 0 {
         return Err(Usage("-m 0: a ring needs room for an event".to_owned()));
     }
-    let further = args.event.iter().map(|event| {
+    let further = args.output.event.iter().map(|event| {
         let parts =
             event.split_once(':').map(|(system, name)| (system.to_owned(), name.to_owned()));
         parts.ok_or_else(|| Usage(format!("-e {event}: an event is named SYSTEM:EVENT")))
@@ -156,17 +158,17 @@ fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
     Ok(Plan {
         instance: Config {
             clock,
-            buffer_size_kb: args.mmap_size.div_ceil(1024),
+            buffer_size_kb: args.trace.mmap_size.div_ceil(1024),
             ..Config::default()
         },
-        reader: match args.reader {
+        reader: match args.trace.reader {
             Reader::Read => tracefs::Reader::Read,
             Reader::Mmap => tracefs::Reader::Mapped,
         },
-        stacks: !args.no_stack,
+        stacks: !args.trace.no_stack,
         cgroups: false,
         flags: Vec::new(),
-        mmap_lock: args.learn_mmap_lock,
+        mmap_lock: args.trace.learn_mmap_lock,
         further: further.collect::<Result<_, _>>()?,
     })
 }

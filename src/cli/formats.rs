@@ -3,7 +3,8 @@
 use crate::output::perf_csv::separator_fault;
 use crate::pipeline::Format;
 
-use super::args::{CommonArgs, ReportFormat, StreamFormat};
+use super::arg_values::{ReportFormat, StreamFormat};
+use super::common_args::OutputArgs;
 use super::exit::Usage;
 
 /// How the report at the end looks.
@@ -21,7 +22,7 @@ pub(super) enum Report {
 
 /// The stream's format, if there is to be one, and the report's. Only one format has a place on
 /// stdout; a report may go elsewhere.
-pub(super) fn formats(args: &CommonArgs) -> Result<(Option<Format>, Report), Usage> {
+pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usage> {
     let (report, option) = match (&args.field_separator, args.format) {
         (Some(separator), _) => (Report::Perf(checked(separator)?), "-x"),
         (None, None) => (Report::Table, ""),
@@ -72,7 +73,9 @@ mod tests {
     fn parsed(arguments: &str) -> Result<(Option<Format>, Report), String> {
         let words = ["ftlock", "record"].into_iter().chain(arguments.split_whitespace());
         match Cli::try_parse_from(words).map_err(|error| error.to_string())?.command {
-            Command::Record(args) => formats(&args.common).map_err(|error| error.to_string()),
+            Command::Record(args) => {
+                formats(&args.common.output).map_err(|error| error.to_string())
+            }
             other => Err(format!("{other:?}")),
         }
     }

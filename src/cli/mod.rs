@@ -1,9 +1,11 @@
 //! The command line: arguments to configuration, one file per sub-command.
 
+pub mod arg_values;
 pub mod args;
 
 mod bundled;
 mod check;
+pub mod common_args;
 mod config;
 mod demo;
 mod demo_workload;

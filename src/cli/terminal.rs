@@ -8,7 +8,7 @@ use anstyle::Style;
 
 use crate::output::table::{Detail, View};
 
-use super::args::Color;
+use super::arg_values::Color;
 use super::config::RecordConfig;
 
 /// Characters in a line where nobody says otherwise.

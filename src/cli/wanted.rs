@@ -10,7 +10,8 @@ use crate::event::{self, LockFlags};
 use crate::pipeline::Filters;
 use crate::symbols::{Availability, Kallsyms, is_lock_name};
 
-use super::args::{CommonArgs, Context};
+use super::arg_values::Context;
+use super::common_args::FilterArgs;
 use super::exit::Usage;
 
 /// Filters as typed, checked as far as that goes without the kernel's symbols.
@@ -27,7 +28,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    pub(super) fn new(args: &CommonArgs) -> Result<Wanted, Usage> {
+    pub(super) fn new(args: &FilterArgs) -> Result<Wanted, Usage> {
         let mut flags = Vec::new();
         for name in &args.type_filter {
             let known = LockFlags::of_type_name(name).ok_or_else(|| {

@@ -1,0 +1,110 @@
+//! What the values of options may be.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use crate::report::{COLUMNS, Column};
+
+/// How waits are streamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StreamFormat {
+    /// A line each, for people
+    Text,
+    /// A JSON object each, for programs (docs/stream.md)
+    Json,
+    /// Not at all
+    None,
+}
+
+/// How the report looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For people, in the shape of perf's
+    Table,
+    /// Column names, then a line for each row, quoted where it must be (docs/report.md)
+    Csv,
+    /// One object with all there is (docs/report.md)
+    Json,
+}
+
+/// When there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal
+    Auto,
+    /// On stdout, whatever it is
+    Always,
+    /// Nowhere
+    Never,
+}
+
+/// What rows are told apart by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// The function that wanted the lock, and the lock's kind
+    Caller,
+    /// The whole call stack, and the lock's kind
+    Stack,
+    /// The lock's address
+    Lock,
+    /// The thread, under each name it had
+    Task,
+    /// The process, under each name its leader had
+    Process,
+    /// The name, whoever bore it
+    Comm,
+    /// The cgroup that the task was in
+    Cgroup,
+    /// The lock's kind
+    Type,
+    /// The CPU a wait began on
+    Cpu,
+    /// Task, softirq, hardirq or nmi
+    Context,
+}
+
+/// Where a wait happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Context {
+    /// In a task's own work
+    Task,
+    /// In a softirq
+    Softirq,
+    /// In a hard interrupt
+    Hardirq,
+    /// In a non-maskable interrupt
+    Nmi,
+}
+
+/// How the rings are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Reader {
+    /// Whole sub-buffers by readv: the cheapest on kernels seen so far
+    Read,
+    /// Through the mapped ring (6.10 and later)
+    Mmap,
+}
+
+/// The name of a column.
+pub(super) fn column() -> impl TypedValueParser<Value = &'static Column> {
+    let names = COLUMNS.iter().map(|column| PossibleValue::new(column.id).help(column.about));
+    let known = PossibleValuesParser::new(names);
+    known.try_map(|name| Column::find(&name).ok_or_else(|| format!("no column {name}")))
+}
+
+pub(super) fn parse_size(text: &str) -> Result<u64, String> {
+    let binary = parse_size::Config::new().with_binary();
+    binary.parse_size(text).map_err(|error| error.to_string())
+}
+
+/// The tick is the latency of the stream; below 1 ms the reader would trace mostly itself.
+pub(super) fn parse_tick(text: &str) -> Result<Duration, String> {
+    let tick = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let (least, most) = (Duration::from_millis(1), Duration::from_secs(10));
+    match (least..=most).contains(&tick) {
+        true => Ok(tick),
+        false => Err("the tick must lie between 1ms and 10s".to_owned()),
+    }
+}
