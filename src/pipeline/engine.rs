@@ -3,12 +3,14 @@
 //! No I/O and no clock: whoever holds the sub-buffers - a live trace, a recording - feeds them,
 //! and says up to which instant everything has been read.
 
+mod streaming;
+
 use crate::aggregate::{Aggregate, Delta};
 use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::SeededTask;
 use crate::contention::{Begins, OpenWait, Sleepers, Wait};
-use crate::event::decode::{Decoded, Decoder};
-use crate::event::{Body, Cpu, Event, Stamp};
+use crate::event::decode::Decoder;
+use crate::event::{Body, Cpu, Stamp};
 use crate::report::{By, RowKey, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::SubbufLayout;
@@ -18,7 +20,7 @@ use super::lane::{Decoding, Lane};
 use super::lock_names::LockNames;
 use super::merge::merge;
 use super::mmap_locks::MmapLocks;
-use super::raw::{RawEvent, RawHead, RawStore};
+use super::raw::RawStore;
 use super::results::{Results, Sink};
 use super::workers::on_each;
 
@@ -286,44 +288,5 @@ impl Engine {
             let of_lanes = self.lanes.iter().flat_map(|lane| &lane.named);
             of_lanes.chain(&self.named).for_each(|named| names.count(named));
         }
-    }
-
-    fn stream_waits(&self, sink: &mut dyn Sink) {
-        let of_lanes = self.lanes.iter().flat_map(|lane| &lane.named);
-        let mut named: Vec<&NamedWait> = of_lanes.chain(&self.named).collect();
-        named.sort_by_key(|named| (named.wait.end_ns, named.wait.begin.stamp));
-        named.into_iter().for_each(|named| sink.wait(named));
-    }
-
-    fn stream_events(&self, counts: &[usize], sink: &mut dyn Sink) {
-        let slices = self.lanes.iter().zip(counts);
-        let slices = slices.map(|(lane, &count)| lane.events.get(..count).unwrap_or(&[]));
-        let mut stores: Vec<_> =
-            self.lanes.iter().map(|lane| lane.raw.iter().flat_map(RawStore::iter)).collect();
-        for event in merge(slices.collect()) {
-            let at = self.lanes.iter().position(|lane| lane.cpu == event.head.cpu);
-            let stored = at.and_then(|at| stores.get_mut(at)).and_then(Iterator::next).flatten();
-            let Some(stored) = stored else { continue };
-            if let Some(raw) = self.raw_event(event, stored) {
-                sink.event(&raw);
-            }
-        }
-    }
-
-    fn raw_event<'a>(
-        &'a self,
-        event: &Event,
-        (raw, payload): (RawHead, &'a [u8]),
-    ) -> Option<RawEvent<'a>> {
-        let name = self.cache.name_at(event.head.tid, event.head.cpu, event.head.stamp);
-        let shown = self.keep.shows(&event.head, &name);
-        let Decoding { decoder, abi, .. } = &self.decoding;
-        let format = decoder.format(raw.id);
-        let frames = match decoder.decode(raw.id, payload) {
-            Ok(Decoded::Stack(frames)) => Some(frames),
-            _ => None,
-        };
-        let (head, abi) = (event.head, *abi);
-        shown.then_some(RawEvent { head, raw, name, payload, format, abi, frames })
     }
 }

@@ -1,21 +1,18 @@
 //! `/proc/kallsyms` as a compact table: from address to name.
 
+mod builder;
+
 use super::Error;
-use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::path::Path;
 
-/// More lines than any kernel has (163,000 with all of Debian's 6.12); further ones are skipped.
-const MAX_SYMBOLS: usize = 1 << 20;
+use builder::Builder;
 
 /// The kernel writes the list anew for every read, as far as that goes.
 const READ_BYTES: usize = 64 << 10;
-
-/// `KSYM_NAME_LEN` (include/linux/kallsyms.h, 6.1 to 7.3).
-const MAX_NAME_BYTES: usize = 512;
 
 /// kallsyms has no sizes. Behind the last symbol before a hole lies nothing that bears its name:
 /// an address farther from its symbol than this has none.
@@ -215,98 +212,6 @@ pub(super) fn section(symbols: &Kallsyms, start: &str, end: &str) -> Range<u64> 
         (Some(start), Some(end)) => start..end,
         _ => 0..0,
     }
-}
-
-#[derive(Default)]
-struct Builder {
-    names: String,
-    modules: Vec<Box<str>>,
-    module_ids: HashMap<Box<str>, u16>,
-    text: Vec<Entry>,
-    data: Vec<Entry>,
-    zeros: u64,
-    skipped: u64,
-}
-
-impl Builder {
-    fn push(&mut self, line: &[u8]) {
-        if line.is_empty() {
-            return;
-        }
-        if self.add(line).is_none() {
-            self.skipped += 1;
-        }
-    }
-
-    /// None where the line is unusable.
-    fn add(&mut self, line: &[u8]) -> Option<()> {
-        let line = str::from_utf8(line).ok()?;
-        let (addr, rest) = line.split_once(' ')?;
-        let (kind, rest) = rest.split_once(' ')?;
-        let (name, module) = match rest.split_once('\t') {
-            Some((name, module)) => (name, Some(module.strip_prefix('[')?.strip_suffix(']')?)),
-            None => (rest, None),
-        };
-        let addr = u64::from_str_radix(addr, 16).ok()?;
-        // Absolute symbols are numbers and per-CPU offsets, not places.
-        let is_text = match kind {
-            "T" | "t" | "W" | "w" => true,
-            "B" | "b" | "D" | "d" | "R" | "r" | "V" | "v" => false,
-            "A" | "a" => return Some(()),
-            _ => return None,
-        };
-        if addr == 0 {
-            self.zeros += 1;
-            return Some(());
-        }
-        if !is_plain(name) || self.text.len() + self.data.len() >= MAX_SYMBOLS {
-            return None;
-        }
-        let entry = Entry {
-            addr,
-            name_start: u32::try_from(self.names.len()).ok()?,
-            name_len: u16::try_from(name.len()).ok()?,
-            module: module.map_or(Some(0), |module| self.module_id(module))?,
-        };
-        self.names.push_str(name);
-        if is_text {
-            self.text.push(entry)
-        } else {
-            self.data.push(entry)
-        }
-        Some(())
-    }
-
-    fn module_id(&mut self, module: &str) -> Option<u16> {
-        if let Some(&id) = self.module_ids.get(module) {
-            return Some(id);
-        }
-        if !is_plain(module) {
-            return None;
-        }
-        let id = u16::try_from(self.modules.len() + 1).ok()?;
-        self.modules.push(module.into());
-        self.module_ids.insert(module.into(), id);
-        Some(id)
-    }
-
-    fn finish(mut self) -> Kallsyms {
-        // Stable: of one address, the first listed stays first.
-        self.text.sort_by_key(|e| e.addr);
-        self.data.sort_by_key(|e| e.addr);
-        Kallsyms {
-            names: self.names.into(),
-            modules: self.modules.into(),
-            text: self.text.into(),
-            data: self.data.into(),
-            restricted: self.zeros > 0,
-            skipped: self.skipped,
-        }
-    }
-}
-
-fn is_plain(name: &str) -> bool {
-    (1..MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_graphic())
 }
 
 #[cfg(test)]

@@ -1,0 +1,54 @@
+//! What of a window goes to the stream.
+
+use crate::event::Event;
+use crate::event::decode::Decoded;
+
+use super::super::keep::NamedWait;
+use super::super::lane::Decoding;
+use super::super::merge::merge;
+use super::super::raw::{RawEvent, RawHead, RawStore};
+use super::super::results::Sink;
+use super::Engine;
+
+impl Engine {
+    /// In the order in which they ended.
+    pub(super) fn stream_waits(&self, sink: &mut dyn Sink) {
+        let of_lanes = self.lanes.iter().flat_map(|lane| &lane.named);
+        let mut named: Vec<&NamedWait> = of_lanes.chain(&self.named).collect();
+        named.sort_by_key(|named| (named.wait.end_ns, named.wait.begin.stamp));
+        named.into_iter().for_each(|named| sink.wait(named));
+    }
+
+    /// In the order in which they happened; `counts` is how many of each lane.
+    pub(super) fn stream_events(&self, counts: &[usize], sink: &mut dyn Sink) {
+        let slices = self.lanes.iter().zip(counts);
+        let slices = slices.map(|(lane, &count)| lane.events.get(..count).unwrap_or(&[]));
+        let mut stores: Vec<_> =
+            self.lanes.iter().map(|lane| lane.raw.iter().flat_map(RawStore::iter)).collect();
+        for event in merge(slices.collect()) {
+            let at = self.lanes.iter().position(|lane| lane.cpu == event.head.cpu);
+            let stored = at.and_then(|at| stores.get_mut(at)).and_then(Iterator::next).flatten();
+            let Some(stored) = stored else { continue };
+            if let Some(raw) = self.raw_event(event, stored) {
+                sink.event(&raw);
+            }
+        }
+    }
+
+    fn raw_event<'a>(
+        &'a self,
+        event: &Event,
+        (raw, payload): (RawHead, &'a [u8]),
+    ) -> Option<RawEvent<'a>> {
+        let name = self.cache.name_at(event.head.tid, event.head.cpu, event.head.stamp);
+        let shown = self.keep.shows(&event.head, &name);
+        let Decoding { decoder, abi, .. } = &self.decoding;
+        let format = decoder.format(raw.id);
+        let frames = match decoder.decode(raw.id, payload) {
+            Ok(Decoded::Stack(frames)) => Some(frames),
+            _ => None,
+        };
+        let (head, abi) = (event.head, *abi);
+        shown.then_some(RawEvent { head, raw, name, payload, format, abi, frames })
+    }
+}
