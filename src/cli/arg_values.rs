@@ -5,7 +5,8 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::report::{COLUMNS, Column};
+use crate::event::Context;
+use crate::report::{By, COLUMNS, Column};
 
 /// How waits are streamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -40,44 +41,6 @@ pub enum Color {
     Never,
 }
 
-/// What rows are told apart by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum By {
-    /// The function that wanted the lock, and the lock's kind
-    Caller,
-    /// The whole call stack, and the lock's kind
-    Stack,
-    /// The lock's address
-    Lock,
-    /// The thread, under each name it had
-    Task,
-    /// The process, under each name its leader had
-    Process,
-    /// The name, whoever bore it
-    Comm,
-    /// The cgroup that the task was in
-    Cgroup,
-    /// The lock's kind
-    Type,
-    /// The CPU a wait began on
-    Cpu,
-    /// Task, softirq, hardirq or nmi
-    Context,
-}
-
-/// Where a wait happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Context {
-    /// In a task's own work
-    Task,
-    /// In a softirq
-    Softirq,
-    /// In a hard interrupt
-    Hardirq,
-    /// In a non-maskable interrupt
-    Nmi,
-}
-
 /// How the rings are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Reader {
@@ -92,6 +55,34 @@ pub(super) fn column() -> impl TypedValueParser<Value = &'static Column> {
     let names = COLUMNS.iter().map(|column| PossibleValue::new(column.id).help(column.about));
     let known = PossibleValuesParser::new(names);
     known.try_map(|name| Column::find(&name).ok_or_else(|| format!("no column {name}")))
+}
+
+/// What rows are told apart by.
+pub(super) fn by() -> impl TypedValueParser<Value = By> {
+    one_of(&By::ALL, By::name, By::about)
+}
+
+/// Where a wait happens.
+pub(super) fn context() -> impl TypedValueParser<Value = Context> {
+    one_of(&Context::ALL, Context::name, |context| match context {
+        Context::Task => "In a task's own work",
+        Context::Softirq => "In a softirq",
+        Context::Hardirq => "In a hard interrupt",
+        Context::Nmi => "In a non-maskable interrupt",
+    })
+}
+
+fn one_of<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+    about: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let names = all.iter().map(|&value| PossibleValue::new(name(value)).help(about(value)));
+    let known = PossibleValuesParser::new(names);
+    known.try_map(move |given| {
+        let named = all.iter().copied().find(|&value| name(value) == given);
+        named.ok_or_else(|| format!("no {given}"))
+    })
 }
 
 pub(super) fn parse_size(text: &str) -> Result<u64, String> {

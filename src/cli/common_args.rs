@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::report::{Column, DEFAULT_FIELDS};
+use crate::event::Context;
+use crate::report::{By, Column, DEFAULT_FIELDS};
 
 use super::arg_values::{
-    By, Color, Context, Reader, ReportFormat, StreamFormat, column, parse_size, parse_tick,
+    Color, Reader, ReportFormat, StreamFormat, by, column, context, parse_size, parse_tick,
 };
 
 /// Options of `record` and `demo`.
@@ -61,7 +62,7 @@ pub struct FilterArgs {
     #[arg(long, value_name = "REGEX", conflicts_with = "no_stack")]
     pub caller: Option<regex::Regex>,
     /// Only waits of tasks themselves, or in interrupts on top of them
-    #[arg(long, value_enum, value_name = "CONTEXT,..", value_delimiter = ',')]
+    #[arg(long, value_parser = context(), value_name = "CONTEXT,..", value_delimiter = ',')]
     pub context: Vec<Context>,
     /// Leave out waits shorter than this, such as 10us or 1ms
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
@@ -73,7 +74,7 @@ pub struct FilterArgs {
 #[command(next_help_heading = "Rows and columns")]
 pub struct RowArgs {
     /// What rows of the table are told apart by; up to four keys, such as comm,caller
-    #[arg(long, value_enum, default_values_t = [By::Caller], value_delimiter = ',', value_name = "KEY,..")]
+    #[arg(long, value_parser = by(), default_value = "caller", value_delimiter = ',', value_name = "KEY,..")]
     pub by: Vec<By>,
     /// Rows by thread, as --by task
     #[arg(short = 't', long, conflicts_with_all = ["by", "lock_addr"])]

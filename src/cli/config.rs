@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use crate::event::Cpu;
 use crate::pipeline::{Format, Plan};
-use crate::report::{self, Column, MAX_KEYS};
+use crate::report::{By, Column, MAX_KEYS};
 use crate::tracefs::{self, Clock, Config, parse_cpu_list};
 
-use super::arg_values::{By, Color, Reader};
+use super::arg_values::{Color, Reader};
 use super::args::RecordArgs;
 use super::common_args::CommonArgs;
 use super::exit::Usage;
@@ -42,7 +42,7 @@ pub(super) struct RecordConfig {
     pub(super) format: Report,
     pub(super) color: Color,
     pub(super) raw: bool,
-    pub(super) by: Vec<report::By>,
+    pub(super) by: Vec<By>,
     pub(super) columns: Vec<&'static Column>,
     pub(super) sort_by: &'static Column,
     pub(super) hist: bool,
@@ -96,9 +96,9 @@ impl RecordConfig {
         args: &CommonArgs,
     ) -> Result<RecordConfig, Usage> {
         let by = match args {
-            _ if args.rows.threads => vec![report::By::Task],
-            _ if args.rows.lock_addr => vec![report::By::Lock],
-            _ if args.rows.lock_cgroup => vec![report::By::Cgroup],
+            _ if args.rows.threads => vec![By::Task],
+            _ if args.rows.lock_addr => vec![By::Lock],
+            _ if args.rows.lock_cgroup => vec![By::Cgroup],
             _ => keys(&args.rows.by)?,
         };
         let (stream, format) = formats(&args.output)?;
@@ -110,7 +110,7 @@ impl RecordConfig {
             command,
             plan: Plan {
                 flags: wanted.flags().to_vec(),
-                cgroups: by.contains(&report::By::Cgroup) || !wanted.cgroups().is_empty(),
+                cgroups: by.contains(&By::Cgroup) || !wanted.cgroups().is_empty(),
                 ..plan(args)?
             },
             stream,
@@ -184,27 +184,12 @@ fn columns(fields: &[&'static Column], sort_by: &'static Column) -> Vec<&'static
     columns
 }
 
-fn keys(asked: &[By]) -> Result<Vec<report::By>, Usage> {
-    let keys: Vec<report::By> = asked
-        .iter()
-        .map(|by| match by {
-            By::Caller => report::By::Caller,
-            By::Stack => report::By::Stack,
-            By::Lock => report::By::Lock,
-            By::Task => report::By::Task,
-            By::Process => report::By::Process,
-            By::Comm => report::By::Comm,
-            By::Cgroup => report::By::Cgroup,
-            By::Type => report::By::Type,
-            By::Cpu => report::By::Cpu,
-            By::Context => report::By::Context,
-        })
-        .collect();
+fn keys(keys: &[By]) -> Result<Vec<By>, Usage> {
     let twice =
         keys.iter().enumerate().any(|(place, key)| keys.iter().take(place).any(|k| k == key));
     match keys.len() {
         _ if twice => Err(Usage("--by: each key once".to_owned())),
-        1..=MAX_KEYS => Ok(keys),
+        1..=MAX_KEYS => Ok(keys.to_vec()),
         count => Err(Usage(format!("--by: {count} keys, of at most {MAX_KEYS}"))),
     }
 }

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use regex::Regex;
 use regex::bytes::Regex as BytesRegex;
 
-use crate::event::{self, LockFlags};
+use crate::event::{Context, LockFlags};
 use crate::pipeline::Filters;
 use crate::symbols::{Availability, Kallsyms, is_lock_name};
 
-use super::arg_values::Context;
 use super::common_args::FilterArgs;
 use super::exit::Usage;
 
@@ -24,7 +23,7 @@ pub(super) struct Wanted {
     cmdline: Option<BytesRegex>,
     cgroups: Vec<PathBuf>,
     caller: Option<Regex>,
-    contexts: Vec<event::Context>,
+    contexts: Vec<Context>,
 }
 
 impl Wanted {
@@ -45,7 +44,7 @@ impl Wanted {
             cmdline: args.cmdline.clone(),
             cgroups: args.cgroup_filter.clone(),
             caller: args.caller.clone(),
-            contexts: args.context.iter().map(|context| as_event(*context)).collect(),
+            contexts: args.context.clone(),
         })
     }
 
@@ -109,13 +108,4 @@ fn address(lock: &str, symbols: &Kallsyms) -> Result<u64, Usage> {
         };
         Usage(format!("-L {lock}: {why}"))
     })
-}
-
-fn as_event(context: Context) -> event::Context {
-    match context {
-        Context::Task => event::Context::Task,
-        Context::Softirq => event::Context::Softirq,
-        Context::Hardirq => event::Context::Hardirq,
-        Context::Nmi => event::Context::Nmi,
-    }
 }

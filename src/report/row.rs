@@ -34,6 +34,20 @@ pub enum By {
 pub const MAX_KEYS: usize = 4;
 
 impl By {
+    /// All of them, as `--help` lists them.
+    pub const ALL: [By; 10] = [
+        By::Caller,
+        By::Stack,
+        By::Lock,
+        By::Task,
+        By::Process,
+        By::Comm,
+        By::Cgroup,
+        By::Type,
+        By::Cpu,
+        By::Context,
+    ];
+
     /// Its name as `--by` takes it.
     pub fn name(self) -> &'static str {
         match self {
@@ -47,6 +61,22 @@ impl By {
             By::Type => "type",
             By::Cpu => "cpu",
             By::Context => "context",
+        }
+    }
+
+    /// What tells its rows apart, in a few words for `--help`.
+    pub fn about(self) -> &'static str {
+        match self {
+            By::Caller => "The function that wanted the lock, and the lock's kind",
+            By::Stack => "The whole call stack, and the lock's kind",
+            By::Lock => "The lock's address",
+            By::Task => "The thread, under each name it had",
+            By::Process => "The process, under each name its leader had",
+            By::Comm => "The name, whoever bore it",
+            By::Cgroup => "The cgroup that the task was in",
+            By::Type => "The lock's kind",
+            By::Cpu => "The CPU a wait began on",
+            By::Context => "Task, softirq, hardirq or nmi",
         }
     }
 }
