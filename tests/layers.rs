@@ -14,7 +14,7 @@ const EDGES: [(&str, &[&str]); 11] = [
     ("cmdline_cache", &["event"]),
     ("contention", &["event"]),
     ("aggregate", &[]),
-    ("report", &["aggregate", "event"]),
+    ("report", &["aggregate", "contention", "event"]),
     ("output", &["report", "symbols", "event"]),
     (
         "pipeline",

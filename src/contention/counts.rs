@@ -1,7 +1,9 @@
 //! Where every begin and every end went.
 
+use serde::Serialize;
+
 /// Counts of the pairing. Each begin and each end read is in exactly one term.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// `contention_begin` events read.
     pub begins_read: u64,

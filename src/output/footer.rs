@@ -47,7 +47,7 @@ fn costs(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Resu
 fn all_waits(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (quality, totals) = (summary.quality, summary.totals);
     // Whose wait began before the trace is not known, only that one did.
-    let before = if quality.is_all() { quality.began_before_start } else { 0 };
+    let before = if quality.is_all() { quality.pairing.began_before_start } else { 0 };
     let open = summary.open.len() as u64;
     write!(
         out,

@@ -28,7 +28,7 @@ impl Detail {
     pub fn is_bare(self, quality: &Quality) -> bool {
         self == Detail::Rows
             && quality.events_lost() == 0
-            && quality.uncertain == 0
+            && quality.pairing.uncertain == 0
             && quality.identities().iter().all(Identity::holds)
     }
 }

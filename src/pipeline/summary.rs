@@ -20,26 +20,11 @@ pub fn quality(
     stream_dropped: u64,
     stacks_wanted: bool,
 ) -> Quality {
-    let counts = results.counts;
     let kept = &results.kept;
     let all =
         |count: fn(&ReadCounts) -> u64| results.read.iter().map(|(_, read)| count(read)).sum();
     Quality {
-        begins_read: counts.begins_read,
-        ends_read: counts.ends_read,
-        ok: counts.ok,
-        failed: counts.failed,
-        uncertain: counts.uncertain,
-        clock: counts.clock,
-        clock_worst_ns: counts.clock_worst_ns,
-        lost_end: counts.lost_end,
-        open: counts.open,
-        phase_changes: counts.phase_changes,
-        overflow_depth: counts.overflow_depth,
-        orphan_end: counts.orphan_end,
-        began_before_start: counts.began_before_start,
-        filtered_end: counts.filtered_end,
-        overflow_end: counts.overflow_end,
+        pairing: results.counts,
         internal: kept.internal.waits(),
         internal_total_ns: kept.internal.wait_total_ns,
         kept: kept.rows.waits(),

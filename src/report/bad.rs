@@ -34,32 +34,31 @@ impl Quality {
     /// What went wrong.
     pub fn bad(&self) -> Bad {
         Bad {
-            task: self.overflow_depth,
+            task: self.pairing.overflow_depth,
             stack: self.stacks_missing,
-            time: self.clock,
+            time: self.pairing.clock,
             data: self.in_overflow,
         }
     }
 
     /// perf's `total`: the finished waits that were asked for, and those that became none.
     pub fn total(&self) -> u64 {
-        sum([self.kept, self.overflow_depth, self.clock])
+        sum([self.kept, self.pairing.overflow_depth, self.pairing.clock])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Bad, Quality};
+    use crate::report::Counts;
 
     #[test]
     fn each_reason_counts_what_perfs_does() {
         let quality = Quality {
+            pairing: Counts { overflow_depth: 1, clock: 4, lost_end: 16, ..Counts::default() },
             kept: 100,
-            overflow_depth: 1,
             stacks_missing: 2,
-            clock: 4,
             in_overflow: 8,
-            lost_end: 16,
             ..Quality::default()
         };
         let bad = quality.bad();

@@ -40,14 +40,8 @@ impl Quality {
         Identity {
             law: "begins read = ok + failed + uncertain + clock + lost_end + open + phase_changes + overflow_depth",
             cpu: None,
-            left: self.begins_read,
-            right: sum([
-                self.paired(),
-                self.lost_end,
-                self.open,
-                self.phase_changes,
-                self.overflow_depth,
-            ]),
+            left: self.pairing.begins_read,
+            right: self.pairing.begins_accounted(),
         }
     }
 
@@ -56,14 +50,8 @@ impl Quality {
         Identity {
             law: "ends read = ok + failed + uncertain + clock + orphan_end + began_before_start + filtered_end + overflow_end",
             cpu: None,
-            left: self.ends_read,
-            right: sum([
-                self.paired(),
-                self.orphan_end,
-                self.began_before_start,
-                self.filtered_end,
-                self.overflow_end,
-            ]),
+            left: self.pairing.ends_read,
+            right: self.pairing.ends_accounted(),
         }
     }
 
@@ -72,7 +60,7 @@ impl Quality {
         Identity {
             law: "ok + failed + uncertain = kept + own + not_asked + short",
             cpu: None,
-            left: sum([self.ok, self.failed, self.uncertain]),
+            left: sum([self.pairing.ok, self.pairing.failed, self.pairing.uncertain]),
             right: sum([self.kept, self.own, self.not_asked, self.short]),
         }
     }
@@ -96,10 +84,5 @@ impl Quality {
             self.rows_identity(),
         ];
         own.into_iter().chain(self.cpus.iter().map(CpuEvents::identity)).collect()
-    }
-
-    /// Begins that met an end.
-    fn paired(&self) -> u64 {
-        sum([self.ok, self.failed, self.uncertain, self.clock])
     }
 }

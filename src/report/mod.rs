@@ -12,6 +12,7 @@ mod time;
 mod witness;
 
 pub use crate::aggregate::{Histogram, Sample};
+pub use crate::contention::Counts;
 pub use bad::Bad;
 pub use column::{COLUMNS, Column, DEFAULT_FIELDS, Unit};
 pub use identity::Identity;

@@ -1,42 +1,16 @@
 //! How good the data is: what was read, what became of it, what was lost.
 
 use super::identity::Identity;
+use crate::contention::Counts;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Every counter of a run. Nothing is lost without one of them rising.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Quality {
-    /// `contention_begin` events read.
-    pub begins_read: u64,
-    /// `contention_end` events read.
-    pub ends_read: u64,
-    /// Waits that got the lock.
-    pub ok: u64,
-    /// Waits that ended without the lock.
-    pub failed: u64,
-    /// Waits with an end that overlap a loss.
-    pub uncertain: u64,
-    /// Waits whose end lies before their begin.
-    pub clock: u64,
-    /// The largest such step back, in ns.
-    pub clock_worst_ns: u64,
-    /// Waits whose end was never seen although they are over.
-    pub lost_end: u64,
-    /// Waits still going on when tracing stopped.
-    pub open: u64,
-    /// Further begins of a mutex wait: from spinning to sleeping and back.
-    pub phase_changes: u64,
-    /// Begins nested deeper than is kept.
-    pub overflow_depth: u64,
-    /// Ends without a begin.
-    pub orphan_end: u64,
-    /// Ends of waits that began before tracing did.
-    pub began_before_start: u64,
-    /// Ends whose begin was filtered out by the kernel.
-    pub filtered_end: u64,
-    /// Ends of the begins in `overflow_depth`.
-    pub overflow_end: u64,
+    /// Where every begin and every end went.
+    #[serde(flatten)]
+    pub pairing: Counts,
     /// Of the kept waits: for a lock's own inner lock.
     pub internal: u64,
     /// The time of those, in ns, which is in the outer wait's too.
@@ -136,7 +110,7 @@ impl Quality {
     pub fn is_complete(&self) -> bool {
         self.events_lost() == 0
             && self.faults().iter().all(|(_, count)| *count == 0)
-            && self.uncertain == 0
+            && self.pairing.uncertain == 0
             && self.page_faults.values().all(|count| *count == 0)
             && self.identities().iter().all(Identity::holds)
     }
@@ -144,11 +118,11 @@ impl Quality {
     /// The counters that ought to be 0, each with the words to show it under.
     pub fn faults(&self) -> [(&'static str, u64); 21] {
         [
-            ("waits whose end was lost", self.lost_end),
-            ("waits that end before they begin", self.clock),
-            ("ends without a begin", self.orphan_end),
-            ("begins nested too deep", self.overflow_depth),
-            ("ends of begins nested too deep", self.overflow_end),
+            ("waits whose end was lost", self.pairing.lost_end),
+            ("waits that end before they begin", self.pairing.clock),
+            ("ends without a begin", self.pairing.orphan_end),
+            ("begins nested too deep", self.pairing.overflow_depth),
+            ("ends of begins nested too deep", self.pairing.overflow_end),
             ("events behind their window", self.late_events),
             ("events with a time before the one before", self.clock_backward),
             ("records of unknown events", self.unknown_ids),
@@ -171,10 +145,10 @@ impl Quality {
     /// The counters that only describe the run.
     pub fn facts(&self) -> [(&'static str, u64); 10] {
         [
-            ("begins read", self.begins_read),
-            ("ends read", self.ends_read),
-            ("phase changes of mutex waits", self.phase_changes),
-            ("ends of filtered begins", self.filtered_end),
+            ("begins read", self.pairing.begins_read),
+            ("ends read", self.pairing.ends_read),
+            ("phase changes of mutex waits", self.pairing.phase_changes),
+            ("ends of filtered begins", self.pairing.filtered_end),
             ("waits for a lock's inner lock", self.internal),
             ("waits whose command line could not be read in time", self.cmdlines_unread),
             ("looks into /proc put off", self.looks_put_off),
@@ -191,25 +165,28 @@ pub(super) fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{CpuEvents, Identity, Quality};
+    use super::{Counts, CpuEvents, Identity, Quality};
 
     fn run() -> Quality {
         let cpu = CpuEvents { cpu: 1, read: 90, overrun: 7, dropped: 3, written: 100 };
         Quality {
-            begins_read: 1 + 2 + 4 + 8 + 16 + 32 + 64 + 128,
-            ok: 1,
-            failed: 2,
-            uncertain: 4,
-            clock: 8,
-            lost_end: 16,
-            open: 32,
-            phase_changes: 64,
-            overflow_depth: 128,
-            ends_read: 15 + 100 + 1000 + 10_000 + 100_000,
-            orphan_end: 100,
-            began_before_start: 1000,
-            filtered_end: 10_000,
-            overflow_end: 100_000,
+            pairing: Counts {
+                begins_read: 1 + 2 + 4 + 8 + 16 + 32 + 64 + 128,
+                ok: 1,
+                failed: 2,
+                uncertain: 4,
+                clock: 8,
+                lost_end: 16,
+                open: 32,
+                phase_changes: 64,
+                overflow_depth: 128,
+                ends_read: 15 + 100 + 1000 + 10_000 + 100_000,
+                orphan_end: 100,
+                began_before_start: 1000,
+                filtered_end: 10_000,
+                overflow_end: 100_000,
+                ..Counts::default()
+            },
             kept: 3,
             in_rows: 3,
             own: 4,
@@ -236,9 +213,9 @@ mod tests {
     #[test]
     fn one_forgotten_event_breaks_its_identity() {
         let mut quality = run();
-        quality.begins_read += 1;
+        quality.pairing.begins_read += 1;
         assert!(!quality.begins_identity().holds() && quality.ends_identity().holds());
-        quality.orphan_end -= 1;
+        quality.pairing.orphan_end -= 1;
         assert!(!quality.ends_identity().holds());
         quality.in_rows -= 1;
         assert!(!quality.rows_identity().holds());
@@ -247,10 +224,20 @@ mod tests {
     #[test]
     fn a_run_is_complete_only_if_nothing_is_missing() {
         assert!(
-            Quality { ok: 2, begins_read: 2, ends_read: 2, own: 2, ..Quality::default() }
-                .is_complete()
+            Quality {
+                pairing: Counts { ok: 2, begins_read: 2, ends_read: 2, ..Counts::default() },
+                own: 2,
+                ..Quality::default()
+            }
+            .is_complete()
         );
-        assert!(!Quality { begins_read: 1, ..Quality::default() }.is_complete());
+        assert!(
+            !Quality {
+                pairing: Counts { begins_read: 1, ..Counts::default() },
+                ..Quality::default()
+            }
+            .is_complete()
+        );
         assert!(!Quality { stream_dropped: 1, ..Quality::default() }.is_complete());
         let lossy = CpuEvents { overrun: 1, written: 1, ..CpuEvents::default() };
         assert!(!Quality { cpus: vec![lossy], ..Quality::default() }.is_complete());

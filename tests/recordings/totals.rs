@@ -254,7 +254,7 @@ fn damage_is_counted_once_and_costs_no_other_events() {
     without.formats.retain(|format| format.name != "sched_waking");
     let (read, quality) = events(&without);
     assert_eq!(read, all);
-    assert!(quality.unknown_ids > 0 && quality.ok > 700);
+    assert!(quality.unknown_ids > 0 && quality.pairing.ok > 700);
 }
 
 /// In every recording: the identities hold, and every begin that `summary.json` counts was read.

@@ -5,7 +5,7 @@ use super::super::samples::{
 use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use super::{event, header, loss, summary, wait};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Texts, Tid};
-use crate::report::{By, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample};
+use crate::report::{By, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample};
 use serde_json::{Value, json};
 use std::io;
 
@@ -201,7 +201,11 @@ fn the_summary_has_rows_counters_and_identities() {
         ),
     ];
     let cpu = CpuEvents { cpu: 0, read: 1, overrun: 2, dropped: 0, written: 3 };
-    let mut quality = Quality { begins_read: 1, cpus: vec![cpu], ..Quality::default() };
+    let mut quality = Quality {
+        pairing: Counts { begins_read: 1, ..Counts::default() },
+        cpus: vec![cpu],
+        ..Quality::default()
+    };
     quality.page_faults.insert("short page".to_owned(), 1);
     let figures = json!({
         "contended": 4, "wait_total": 10, "wait_max": 4, "wait_min": 1, "avg_wait": 2,

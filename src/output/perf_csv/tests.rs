@@ -2,7 +2,9 @@ use super::super::StreamOpen;
 use super::super::samples::{LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written};
 use super::{Detail, Summary, separator_fault, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, StackId, Tid};
-use crate::report::{By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats};
+use crate::report::{
+    By, Column, Counts, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats,
+};
 
 /// Figures of a row of `perf lock contention`, as in the tests of the columns.
 fn one() -> RowStats {
@@ -21,7 +23,12 @@ fn perf(by: &[By], keys: &[RowKey], separator: &str, detail: Detail) -> String {
 
 /// All of 14 waits got the lock.
 fn clean() -> Quality {
-    Quality { begins_read: 14, ends_read: 14, ok: 14, kept: 14, in_rows: 14, ..Quality::default() }
+    Quality {
+        pairing: Counts { begins_read: 14, ends_read: 14, ok: 14, ..Counts::default() },
+        kept: 14,
+        in_rows: 14,
+        ..Quality::default()
+    }
 }
 
 fn with_quality(
@@ -38,7 +45,11 @@ fn with_quality(
         by,
         columns: &columns,
         rows: &rows,
-        totals: &RowStats { failed: quality.failed, uncertain: quality.uncertain, ..one() },
+        totals: &RowStats {
+            failed: quality.pairing.failed,
+            uncertain: quality.pairing.uncertain,
+            ..one()
+        },
         open,
         quality,
         duration_ns: 2_000_000_000,
@@ -185,10 +196,9 @@ fn the_footer_is_perfs_and_then_ours() {
     };
     assert_eq!(footer(Detail::Notable, &clean(), &[]), "");
     let bad = Quality {
+        pairing: Counts { overflow_depth: 1, clock: 4, ..Counts::default() },
         kept: 100,
-        overflow_depth: 1,
         stacks_missing: 2,
-        clock: 4,
         in_overflow: 8,
         ..Quality::default()
     };
@@ -201,7 +211,8 @@ fn the_footer_is_perfs_and_then_ours() {
     assert_eq!(with_quality(&[By::Caller], &[], ",", Detail::Rows, &without, &[]), "");
 
     let cpus = vec![CpuEvents { cpu: 0, read: 20, overrun: 5, dropped: 0, written: 25 }];
-    let lossy = Quality { ok: 13, failed: 1, cpus, ..clean() };
+    let lossy =
+        Quality { pairing: Counts { ok: 13, failed: 1, ..clean().pairing }, cpus, ..clean() };
     let open = StreamOpen {
         begin_ns: 1,
         age_ns: 1_200_000,

@@ -6,7 +6,7 @@ use super::super::samples::{
 use super::{Detail, Summary, View, cut, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Texts, Tid};
 use crate::report::{
-    By, Column, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats, Sample,
+    By, Column, Counts, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats, Sample,
 };
 
 fn columns(ids: &[&str]) -> Vec<&'static Column> {
@@ -15,14 +15,17 @@ fn columns(ids: &[&str]) -> Vec<&'static Column> {
 
 fn clean() -> Quality {
     Quality {
-        begins_read: 9809,
-        ends_read: 9811,
-        ok: 9805,
-        failed: 3,
+        pairing: Counts {
+            begins_read: 9809,
+            ends_read: 9811,
+            ok: 9805,
+            failed: 3,
+            open: 1,
+            began_before_start: 3,
+            ..Counts::default()
+        },
         kept: 9808,
         in_rows: 9808,
-        open: 1,
-        began_before_start: 3,
         cpus: [0, 1]
             .map(|cpu| CpuEvents { cpu, read: 9, written: 9, ..CpuEvents::default() })
             .into(),
@@ -49,11 +52,11 @@ fn viewed(
 ) -> String {
     let rows: Vec<Row> =
         rows.iter().map(|(key, stats)| Row { key: *key, stats: stats.clone() }).collect();
-    let open: Vec<StreamOpen> = (0..quality.open).map(|_| open_wait()).collect();
+    let open: Vec<StreamOpen> = (0..quality.pairing.open).map(|_| open_wait()).collect();
     let totals = RowStats {
-        contended: quality.ok,
+        contended: quality.pairing.ok,
         wait_total_ns: 10_000_000,
-        failed: quality.failed,
+        failed: quality.pairing.failed,
         ..RowStats::default()
     };
     let summary = Summary {
@@ -254,7 +257,7 @@ fn without_rows_the_footer_still_covers_all() {
 fn what_is_missing_is_always_said() {
     let mut quality = clean();
     quality.cpus[1].overrun = 1234;
-    quality.begins_read += 1;
+    quality.pairing.begins_read += 1;
     quality.stacks_refused = 5;
     quality.page_faults.insert("short page".to_owned(), 2);
     let text = table(By::Caller, &DEFAULT_FIELDS, &[], &quality, Detail::Notable);
@@ -292,7 +295,8 @@ fn thousands_are_grouped() {
 
 #[test]
 fn many_open_waits_are_counted_rather_than_listed() {
-    let quality = Quality { open: 12, ..Quality::default() };
+    let quality =
+        Quality { pairing: Counts { open: 12, ..Counts::default() }, ..Quality::default() };
     let lines = |detail| {
         let text = table(By::Caller, &DEFAULT_FIELDS, &[], &quality, detail);
         text.lines().filter(|line| line.starts_with(" still waiting")).count()
@@ -339,8 +343,8 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
 #[test]
 fn what_went_wrong_and_what_it_cost_stand_below() {
     let quality = Quality {
+        pairing: Counts { overflow_depth: 1, ..clean().pairing },
         kept: 9_800,
-        overflow_depth: 1,
         in_overflow: 2,
         own_cpu_ns: Some(42_100_000),
         ..clean()
@@ -366,7 +370,10 @@ fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
         rows: &rows,
         totals: &one(),
         open: &[],
-        quality: &Quality { orphan_end: 1, ..Quality::default() },
+        quality: &Quality {
+            pairing: Counts { orphan_end: 1, ..Counts::default() },
+            ..Quality::default()
+        },
         duration_ns: 1,
         symbols: &symbols(),
         stacks: &stacks(),
@@ -418,7 +425,7 @@ fn rows_alone_stand_alone_unless_something_was_lost() {
         "         1    764.16 us    764.16 us    764.16 us     spinlock   poll_freewait+0x32\n";
     let bare = |quality: &Quality| table(By::Caller, &DEFAULT_FIELDS, &rows, quality, Detail::Rows);
     assert_eq!(bare(&clean()), row);
-    let lossy = bare(&Quality { uncertain: 1, ..clean() });
+    let lossy = bare(&Quality { pairing: Counts { uncertain: 1, ..clean().pairing }, ..clean() });
     assert!(lossy.starts_with(" contended ") && lossy.contains(row), "{lossy}");
     assert!(lossy.contains(" 9,812 waits in "), "{lossy}");
 }

@@ -4,7 +4,7 @@ use super::super::super::samples::{
 use super::super::super::{ReportInfo, RunInfo, StreamOpen, Summary};
 use super::report;
 use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
-use crate::report::{By, CpuEvents, Part, Quality, Row, RowKey, RowStats};
+use crate::report::{By, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
 
@@ -20,9 +20,9 @@ fn info<'a>(command: &'a [&'a [u8]]) -> ReportInfo<'a> {
 
 fn quality() -> Quality {
     Quality {
+        pairing: Counts { ok: 7, ..Counts::default() },
         kept: 7,
         in_rows: 7,
-        ok: 7,
         in_overflow: 3,
         gaps: 1,
         own_cpu_ns: Some(1_500_000),
