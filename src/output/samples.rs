@@ -4,6 +4,7 @@ use super::StreamWait;
 use crate::event::{Comm, Context, Cpu, LockFlags, StackId, Tid};
 use crate::report::Witness;
 use crate::symbols::{CallerFinder, DerivedName, Kallsyms, LockName, StackTable};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -93,5 +94,19 @@ impl io::Write for ClosedPipe {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// A page of `docs/` names every field of a JSON value, however deep.
+pub(super) fn assert_described(page: &str, value: &Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                assert!(page.contains(&format!("`{name}`")), "{name} is not described");
+                assert_described(page, value);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| assert_described(page, value)),
+        _ => {}
     }
 }

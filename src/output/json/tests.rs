@@ -1,6 +1,6 @@
 use super::super::samples::{
-    ClosedPipe, LOCK, MMAP_LOCK, UNKNOWN_LOCK, lock_names, pipe_wait, stacks, symbols, witness,
-    written,
+    ClosedPipe, LOCK, MMAP_LOCK, UNKNOWN_LOCK, assert_described, lock_names, pipe_wait, stacks,
+    symbols, witness, written,
 };
 use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use super::{event, header, loss, summary, wait};
@@ -304,19 +304,7 @@ fn the_description_names_every_field() {
         summary(&end, out)
     });
     for line in lines.lines() {
-        let mut open = vec![serde_json::from_str::<Value>(line).unwrap()];
-        while let Some(value) = open.pop() {
-            match value {
-                Value::Object(fields) => {
-                    for (name, value) in fields {
-                        assert!(page.contains(&format!("`{name}`")), "{name} is not described");
-                        open.push(value);
-                    }
-                }
-                Value::Array(values) => open.extend(values),
-                _ => {}
-            }
-        }
+        assert_described(page, &serde_json::from_str(line).unwrap());
     }
 }
 

@@ -1,5 +1,5 @@
 use super::super::super::samples::{
-    LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written,
+    LOCK, PIPE_WRITE, assert_described, lock_names, stacks, symbols, witness, written,
 };
 use super::super::super::{ReportInfo, RunInfo, StreamOpen, Summary};
 use super::report;
@@ -171,18 +171,6 @@ fn the_description_names_every_field() {
     for (field, value) in value.as_object().unwrap() {
         assert!(page.contains(&format!("`{field}`")), "{field} is not described");
         let page = if shared.contains(&field.as_str()) { stream } else { page };
-        let mut inside = vec![value];
-        while let Some(value) = inside.pop() {
-            match value {
-                Value::Object(fields) => {
-                    for (name, value) in fields {
-                        assert!(page.contains(&format!("`{name}`")), "{name} is not described");
-                        inside.push(value);
-                    }
-                }
-                Value::Array(values) => inside.extend(values),
-                _ => {}
-            }
-        }
+        assert_described(page, value);
     }
 }
