@@ -232,7 +232,7 @@ impl Engine {
     /// What concerns tasks, in the order of time over all CPUs: names, targets, sleeping waits.
     fn merge_the_rest(&mut self, sink: &mut dyn Sink) {
         let forwarded = self.lanes.iter().map(|lane| lane.forward.as_slice()).collect();
-        for event in merge(forwarded) {
+        for (_, event) in merge(forwarded) {
             match &event.body {
                 Body::Task(task) => {
                     self.cache.apply(&event.head, task);

@@ -5,8 +5,9 @@ use std::collections::BinaryHeap;
 
 use crate::event::{Event, Stamp};
 
-/// Merges slices, each sorted by stamp, into one sequence sorted by stamp.
-pub(super) fn merge(sorted: Vec<&[Event]>) -> impl Iterator<Item = &Event> {
+/// Merges slices, each sorted by stamp, into one sequence sorted by stamp: each event with the number
+/// of its slice.
+pub(super) fn merge(sorted: Vec<&[Event]>) -> impl Iterator<Item = (usize, &Event)> {
     let mut sorted = sorted;
     let mut next: BinaryHeap<Reverse<(Stamp, usize)>> = sorted
         .iter()
@@ -21,7 +22,7 @@ pub(super) fn merge(sorted: Vec<&[Event]>) -> impl Iterator<Item = &Event> {
         if let Some(event) = rest.first() {
             next.push(Reverse((event.head.stamp, stream)));
         }
-        Some(first)
+        Some((stream, first))
     })
 }
 
@@ -49,7 +50,7 @@ mod tests {
                     (0u64..).zip(times).map(|(seq, ts)| event(ts, cpu, seq)).collect()
                 })
                 .collect();
-            let merged: Vec<Event> = merge(streams.iter().map(Vec::as_slice).collect()).copied().collect();
+            let merged: Vec<Event> = merge(streams.iter().map(Vec::as_slice).collect()).map(|(_, event)| *event).collect();
             let mut expected: Vec<Event> = streams.concat();
             // Time first, then CPU, then the order on that CPU.
             expected.sort_by_key(|event| (event.head.ts_ns, event.head.cpu));

@@ -25,9 +25,8 @@ impl Engine {
         let slices = slices.map(|(lane, &count)| lane.events.get(..count).unwrap_or(&[]));
         let mut stores: Vec<_> =
             self.lanes.iter().map(|lane| lane.raw.iter().flat_map(RawStore::iter)).collect();
-        for event in merge(slices.collect()) {
-            let at = self.lanes.iter().position(|lane| lane.cpu == event.head.cpu);
-            let stored = at.and_then(|at| stores.get_mut(at)).and_then(Iterator::next).flatten();
+        for (lane, event) in merge(slices.collect()) {
+            let stored = stores.get_mut(lane).and_then(Iterator::next).flatten();
             let Some(stored) = stored else { continue };
             if let Some(raw) = self.raw_event(event, stored) {
                 sink.event(&raw);
