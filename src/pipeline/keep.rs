@@ -139,6 +139,15 @@ impl Keep {
     ) -> Option<(NamedWait, RowKey, Sample)> {
         let begin = &wait.begin;
         let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
+        // Most waits of a machine end here where few tasks are asked for: the cheap questions first.
+        if name.tgid == Some(self.own) {
+            kept.own += 1;
+            return None;
+        }
+        if !self.wants(begin, &name) {
+            kept.not_asked += 1;
+            return None;
+        }
         let mut named = NamedWait {
             wait: *wait,
             name,
@@ -147,19 +156,17 @@ impl Keep {
             cgroup: cache.cgroup_at(begin.tid, &name, begin.stamp),
             cmdline: cache.cmdline_at(begin.tid, &name, begin.stamp),
         };
-        let left_out = if name.tgid == Some(self.own) {
-            &mut kept.own
-        } else if !self.wants(begin, &name) || !self.passes(&named, stacks, kept) {
-            &mut kept.not_asked
-        } else if wait.wait_ns() < self.min_wait_ns {
-            &mut kept.short
-        } else {
-            named.wait.stack = self.cut(wait, stacks);
-            let sample = count(&named, kept);
-            return Some((named, self.row_key(&named, cache), sample));
-        };
-        *left_out += 1;
-        None
+        if !self.passes(&named, stacks, kept) {
+            kept.not_asked += 1;
+            return None;
+        }
+        if wait.wait_ns() < self.min_wait_ns {
+            kept.short += 1;
+            return None;
+        }
+        named.wait.stack = self.cut(wait, stacks);
+        let sample = count(&named, kept);
+        Some((named, self.row_key(&named, cache), sample))
     }
 
     /// Names an open wait; nothing if its task was not asked for.
