@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use super::{Aggregate, Key, Sample, Stats};
+use super::{Aggregate, Key, Sample, Split, Stats};
 
 /// Keys a worker keeps before it flushes on its own: the delta is bounded too.
 const MAX_KEYS: usize = 4096;
@@ -24,11 +24,17 @@ impl<K: Key, W> Default for Delta<K, W> {
 impl<K: Key, W: Copy + Ord> Delta<K, W> {
     /// Adds one wait, with what bears witness to it. Flushes into `aggregate` first if too many
     /// keys have gathered.
-    pub fn add(&mut self, key: K, sample: Sample, witness: W, aggregate: &Aggregate<K, W>) {
+    pub fn add(
+        &mut self,
+        key: K,
+        (sample, split): (Sample, Split),
+        witness: W,
+        aggregate: &Aggregate<K, W>,
+    ) {
         if self.sums.len() >= MAX_KEYS && !self.sums.contains_key(&key) {
             self.flush(aggregate);
         }
-        self.sums.entry(key).or_default().add(sample, witness);
+        self.sums.entry(key).or_default().add(sample, split, witness);
     }
 
     /// Moves everything into `aggregate`.

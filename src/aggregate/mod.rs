@@ -29,7 +29,7 @@ mod tests;
 pub use delta::Delta;
 pub use histogram::Histogram;
 pub use map::{Aggregate, Snapshot};
-pub use stats::{Sample, Stats};
+pub use stats::{Sample, Split, Stats};
 
 use std::hash::Hash;
 

@@ -15,6 +15,25 @@ pub enum Sample {
     Uncertain(u64),
 }
 
+/// Of a wait's time, what its task spent off its CPU, in ns, by what it did there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Split {
+    /// Asleep.
+    pub blocked_ns: u64,
+    /// Woken, and without a CPU.
+    pub runnable_ns: u64,
+    /// Robbed of its CPU.
+    pub preempted_ns: u64,
+}
+
+impl Split {
+    fn add(&mut self, other: Split) {
+        self.blocked_ns = self.blocked_ns.saturating_add(other.blocked_ns);
+        self.runnable_ns = self.runnable_ns.saturating_add(other.runnable_ns);
+        self.preempted_ns = self.preempted_ns.saturating_add(other.preempted_ns);
+    }
+}
+
 /// Sums over waits. Failed and uncertain ones are kept apart; all sums saturate.
 ///
 /// `W` is whatever bears witness to a wait.
@@ -28,6 +47,8 @@ pub struct Stats<W> {
     pub wait_max_ns: u64,
     /// The shortest; 0 where there is none.
     pub wait_min_ns: u64,
+    /// What of their time was spent off the CPU.
+    pub split: Split,
     /// How they are spread, by their time in ns.
     pub histogram: Histogram,
     /// The witness of the longest; the least of several.
@@ -49,6 +70,7 @@ impl<W> Default for Stats<W> {
             wait_total_ns: 0,
             wait_max_ns: 0,
             wait_min_ns: 0,
+            split: Split::default(),
             histogram: Histogram::default(),
             witness: None,
             failed: 0,
@@ -60,10 +82,11 @@ impl<W> Default for Stats<W> {
 }
 
 impl<W: Copy + Ord> Stats<W> {
-    /// Adds one wait.
-    pub fn add(&mut self, sample: Sample, witness: W) {
+    /// Adds one wait, of which `split` was off the CPU.
+    pub fn add(&mut self, sample: Sample, split: Split, witness: W) {
         let (count, total_ns, ns) = match sample {
             Sample::Acquired(ns) => {
+                self.split.add(split);
                 self.stretch(ns, ns, Some(witness));
                 self.histogram.add(ns);
                 (&mut self.contended, &mut self.wait_total_ns, ns)
@@ -80,6 +103,7 @@ impl<W: Copy + Ord> Stats<W> {
         if other.contended > 0 {
             self.stretch(other.wait_min_ns, other.wait_max_ns, other.witness);
         }
+        self.split.add(other.split);
         self.histogram.merge(&other.histogram);
         let sums = [
             (&mut self.contended, other.contended),
@@ -110,6 +134,13 @@ impl<W> Stats<W> {
     /// The mean time of the waits that got the lock, in ns; 0 where there is none.
     pub fn avg_wait_ns(&self) -> u64 {
         self.wait_total_ns.checked_div(self.contended).unwrap_or(0)
+    }
+
+    /// What of their time the waiters were on a CPU, in ns.
+    pub fn spin_ns(&self) -> u64 {
+        let Split { blocked_ns, runnable_ns, preempted_ns } = self.split;
+        let off = blocked_ns.saturating_add(runnable_ns).saturating_add(preempted_ns);
+        self.wait_total_ns.saturating_sub(off)
     }
 
     /// The time in ns that `per_mille` thousandths of the waits that got the lock did not exceed,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Aggregate, Delta, Key, Sample, Stats};
+use super::{Aggregate, Delta, Key, Sample, Split, Stats};
 
 impl Key for u32 {
     const BUCKETS: usize = 2;
@@ -20,7 +20,9 @@ fn flushed(bound: usize, waits: &[(u32, Sample)]) -> Aggregate<u32, usize> {
     let aggregate = Aggregate::new(bound);
     let mut delta = Delta::default();
     let waits = waits.iter().enumerate();
-    waits.for_each(|(place, &(key, sample))| delta.add(key, sample, place, &aggregate));
+    waits.for_each(|(place, &(key, sample))| {
+        delta.add(key, (sample, Split::default()), place, &aggregate)
+    });
     delta.flush(&aggregate);
     aggregate
 }
@@ -37,6 +39,7 @@ fn a_row_has_count_total_longest_shortest_and_the_rest_apart() {
         wait_total_ns: 23,
         wait_max_ns: 8,
         wait_min_ns: 2,
+        split: Split::default(),
         histogram: row.histogram.clone(),
         witness: Some(4),
         failed: 1,
@@ -50,9 +53,9 @@ fn a_row_has_count_total_longest_shortest_and_the_rest_apart() {
 #[test]
 fn a_merge_with_a_row_that_has_no_times_changes_none() {
     let mut row = Stats::default();
-    row.add(Sample::Acquired(9), 'b');
+    row.add(Sample::Acquired(9), Split::default(), 'b');
     let mut failed = Stats::default();
-    failed.add(Sample::Failed(100), 'a');
+    failed.add(Sample::Failed(100), Split::default(), 'a');
     assert_eq!((failed.witness, failed.quantile_ns(500)), (None, 0));
     row.merge(&failed);
     failed.merge(&row);
@@ -66,7 +69,7 @@ fn a_merge_with_a_row_that_has_no_times_changes_none() {
 fn no_quantile_lies_outside_of_what_was_seen() {
     for (ns, inside) in [(992, 992), (1007, 1007)] {
         let mut row = Stats::default();
-        row.add(Sample::Acquired(ns), ());
+        row.add(Sample::Acquired(ns), Split::default(), ());
         assert_eq!(row.quantile_ns(990), inside);
     }
 }
@@ -74,8 +77,8 @@ fn no_quantile_lies_outside_of_what_was_seen() {
 #[test]
 fn sums_saturate() {
     let mut row = Stats::default();
-    row.add(Sample::Acquired(u64::MAX), 0);
-    row.add(Sample::Acquired(u64::MAX), 1);
+    row.add(Sample::Acquired(u64::MAX), Split::default(), 0);
+    row.add(Sample::Acquired(u64::MAX), Split::default(), 1);
     assert_eq!((row.wait_total_ns, row.witness), (u64::MAX, Some(0)));
 }
 
@@ -83,9 +86,9 @@ fn sums_saturate() {
 fn a_full_map_refuses_new_keys_and_goes_on_with_old_ones() {
     let aggregate = flushed(1, &[(4, Sample::Acquired(1))]);
     let mut delta = Delta::default();
-    delta.add(4, Sample::Acquired(2), 0, &aggregate);
-    delta.add(6, Sample::Acquired(30), 0, &aggregate);
-    delta.add(7, Sample::Acquired(40), 0, &aggregate);
+    delta.add(4, (Sample::Acquired(2), Split::default()), 0, &aggregate);
+    delta.add(6, (Sample::Acquired(30), Split::default()), 0, &aggregate);
+    delta.add(7, (Sample::Acquired(40), Split::default()), 0, &aggregate);
     delta.flush(&aggregate);
     let snapshot = aggregate.snapshot();
     assert_eq!(snapshot.rows.len(), 1);
@@ -112,7 +115,7 @@ proptest! {
                     let mut delta = Delta::default();
                     for window in part.chunks(7) {
                         window.iter().for_each(|&((key, ns), place)| {
-                            delta.add(key, Sample::Acquired(ns), place, aggregate);
+                            delta.add(key, (Sample::Acquired(ns), Split::default()), place, aggregate);
                         });
                         delta.flush(aggregate);
                     }
@@ -122,7 +125,7 @@ proptest! {
         let snapshot = aggregate.snapshot();
         let mut expected: BTreeMap<u32, Stats<usize>> = BTreeMap::new();
         for &((key, ns), place) in &witnessed {
-            expected.entry(key).or_default().add(Sample::Acquired(ns), place);
+            expected.entry(key).or_default().add(Sample::Acquired(ns), Split::default(), place);
         }
         prop_assert!(snapshot.rows.len() <= bound);
         if bound >= 60 {

@@ -52,7 +52,18 @@ pub enum Reader {
 
 /// The name of a column.
 pub(super) fn column() -> impl TypedValueParser<Value = &'static Column> {
-    let names = COLUMNS.iter().map(|column| PossibleValue::new(column.id).help(column.about));
+    one_of_columns(COLUMNS.iter())
+}
+
+/// The name of a column that rows can be sorted by.
+pub(super) fn number_column() -> impl TypedValueParser<Value = &'static Column> {
+    one_of_columns(COLUMNS.iter().filter(|column| column.is_number()))
+}
+
+fn one_of_columns(
+    columns: impl Iterator<Item = &'static Column>,
+) -> impl TypedValueParser<Value = &'static Column> {
+    let names = columns.map(|column| PossibleValue::new(column.id).help(column.about));
     let known = PossibleValuesParser::new(names);
     known.try_map(|name| Column::find(&name).ok_or_else(|| format!("no column {name}")))
 }

@@ -10,7 +10,8 @@ use crate::event::Context;
 use crate::report::{By, Column, DEFAULT_FIELDS};
 
 use super::arg_values::{
-    Color, Reader, ReportFormat, StreamFormat, by, column, context, parse_size, parse_tick,
+    Color, Reader, ReportFormat, StreamFormat, by, column, context, number_column, parse_size,
+    parse_tick,
 };
 
 /// Options of `record` and `demo`.
@@ -82,15 +83,18 @@ pub struct RowArgs {
     /// Rows by lock, as --by lock
     #[arg(short = 'l', long, conflicts_with = "by")]
     pub lock_addr: bool,
+    /// Rows by the thread that made others wait, as --by owner
+    #[arg(short = 'o', long, conflicts_with_all = ["by", "lock_addr"])]
+    pub lock_owner: bool,
     /// Rows by cgroup, as --by cgroup
-    #[arg(long, conflicts_with_all = ["by", "threads", "lock_addr"])]
+    #[arg(long, conflicts_with_all = ["by", "threads", "lock_addr", "lock_owner"])]
     pub lock_cgroup: bool,
     /// Columns of the table in this order, such as contended,p99; that of -k is added
     #[arg(short = 'F', long, value_name = "FIELD,..", value_delimiter = ',', value_parser = column(),
           default_values = DEFAULT_FIELDS, hide_possible_values = true)]
     pub field: Vec<&'static Column>,
     /// Sort the rows by this column, largest first
-    #[arg(short, long, value_parser = column(), default_value = "wait_total")]
+    #[arg(short, long, value_parser = number_column(), default_value = "wait_total")]
     pub key: &'static Column,
     /// Print at most N rows; 0 prints none (the footer still covers all)
     #[arg(short = 'E', long, value_name = "N")]
@@ -146,6 +150,13 @@ pub struct OutputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Tracing")]
 pub struct TraceArgs {
+    /// Split each wait into spinning, blocked, runnable (woken, without a CPU) and preempted, and find out
+    /// who had the lock. Columns spin, blocked, runnable, preempted
+    #[arg(long)]
+    pub sched: bool,
+    /// Record where holders let locks go: column holder_caller. Implies to look for holders
+    #[arg(long, conflicts_with = "no_stack")]
+    pub holder_stack: bool,
     /// Do not record kernel stacks: cheaper, and no callers
     #[arg(long)]
     pub no_stack: bool,

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::event::Cpu;
-use crate::pipeline::{Format, Plan};
-use crate::report::{By, Column, MAX_KEYS};
+use crate::pipeline::{Extras, Format, Plan};
+use crate::report::{By, Column, DEFAULT_FIELDS, MAX_KEYS, SPLIT_FIELDS};
 use crate::tracefs::{self, Clock, Config, parse_cpu_list};
 
 use super::arg_values::{Color, Reader};
@@ -96,6 +96,7 @@ impl RecordConfig {
         args: &CommonArgs,
     ) -> Result<RecordConfig, Usage> {
         let by = match args {
+            _ if args.rows.lock_owner => vec![By::Owner],
             _ if args.rows.threads => vec![By::Task],
             _ if args.rows.lock_addr => vec![By::Lock],
             _ if args.rows.lock_cgroup => vec![By::Cgroup],
@@ -111,6 +112,7 @@ impl RecordConfig {
             plan: Plan {
                 flags: wanted.flags().to_vec(),
                 cgroups: by.contains(&By::Cgroup) || !wanted.cgroups().is_empty(),
+                extras: extras(args, &by),
                 ..plan(args)?
             },
             stream,
@@ -118,7 +120,7 @@ impl RecordConfig {
             color: args.output.color,
             raw: args.output.raw,
             by,
-            columns: columns(&args.rows.field, args.rows.key),
+            columns: columns(args),
             sort_by: args.rows.key,
             hist: args.rows.hist,
             entries: args.rows.entries,
@@ -167,16 +169,35 @@ fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
         },
         stacks: !args.trace.no_stack,
         cgroups: false,
+        extras: Extras::default(),
         flags: Vec::new(),
         mmap_lock: args.trace.learn_mmap_lock,
         further: further.collect::<Result<_, _>>()?,
     })
 }
 
-/// Each column once, that of the order among them, as perf has it.
-fn columns(fields: &[&'static Column], sort_by: &'static Column) -> Vec<&'static Column> {
+/// What has to be traced for what is asked.
+fn extras(args: &CommonArgs, by: &[By]) -> Extras {
+    let is_asked = |wanted: &dyn Fn(&Column) -> bool| {
+        args.rows.field.iter().chain([&args.rows.key]).any(|&column| wanted(column))
+    };
+    let split = args.trace.sched || is_asked(&|column| SPLIT_FIELDS.contains(&column.id));
+    let holder_stacks = args.trace.holder_stack || is_asked(&|column| column.id == "holder_caller");
+    let holders = split
+        || holder_stacks
+        || by.iter().any(|by| matches!(by, By::Owner | By::Chain))
+        || is_asked(&|column| column.id == "holder");
+    Extras { split, holders, holder_stacks, futexes: false, sleeps: false }
+}
+
+/// Each column once, that of the order among them, as perf has it. What is traced beside locks adds
+/// its own, unless the columns were chosen.
+fn columns(args: &CommonArgs) -> Vec<&'static Column> {
+    let chosen = args.rows.field.iter().map(|column| column.id).ne(DEFAULT_FIELDS);
+    let split = SPLIT_FIELDS.iter().filter(|_| args.trace.sched && !chosen);
+    let split: Vec<_> = split.filter_map(|id| Column::find(id)).collect();
     let mut columns: Vec<&'static Column> = Vec::new();
-    for &column in fields.iter().chain([&sort_by]) {
+    for &column in args.rows.field.iter().chain(&split).chain([&args.rows.key]) {
         if !columns.iter().any(|known| known.id == column.id) {
             columns.push(column);
         }

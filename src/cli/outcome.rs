@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::event::Cpu;
-use crate::output::{ReportInfo, Summary};
+use crate::output::{ReportInfo, Section, Summary};
 use crate::pipeline::{Ended, Results, Stream, StreamTexts, open_waits, quality, status_code};
-use crate::report::{Quality, Row, RowKey, select};
+use crate::report::{Quality, Row, RowKey, Table, select};
 use crate::symbols::Kallsyms;
 use crate::tracefs::CpuStats;
 
@@ -49,13 +49,18 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
     let quality = quality(&results, stats, dropped_lines, config.plan.stacks);
     let quality = Quality { own_cpu_ns: outcome.own_cpu_ns, ..quality };
-    let rows = rows(config, &results);
+    let rows = rows(config, &results, Table::Locks);
+    let further = further(config, &results);
     let open = open_waits(&results);
     let summary = Summary {
+        table: Table::Locks,
+        split: config.plan.extras.split,
+        holders: config.plan.extras.holders,
+        further: &further,
         by: &config.by,
         columns: &config.columns,
         rows: &rows,
-        totals: &results.kept.rows,
+        totals: results.kept.of(Table::Locks),
         open: &open,
         quality: &quality,
         duration_ns: u64::try_from(outcome.duration.as_nanos()).unwrap_or(u64::MAX),
@@ -80,14 +85,26 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     Ok(status)
 }
 
-/// The rows to show, in order; the overflow rows behind them.
-fn rows(config: &RecordConfig, results: &Results) -> Vec<Row> {
+/// The tables that have any waits, but for the first one.
+fn further<'a>(config: &RecordConfig, results: &'a Results) -> Vec<Section<'a>> {
+    let tables = Table::ALL.into_iter().skip(1).map(|table| Section {
+        table,
+        by: table.keys(&config.by),
+        rows: rows(config, results, table),
+        totals: results.kept.of(table),
+    });
+    tables.filter(|section| section.totals.waits() > 0).collect()
+}
+
+/// The rows of a table to show, in order; the overflow rows behind them.
+fn rows(config: &RecordConfig, results: &Results, table: Table) -> Vec<Row> {
     let rows = results.rows.rows.iter().map(|(key, stats)| (*key, stats));
     let overflow = results.rows.overflow.iter().enumerate();
     let overflow = overflow.map(|(bucket, stats)| (RowKey::of_bucket(bucket), stats));
     let all = rows.chain(overflow.filter(|(_, stats)| stats.waits() > 0));
+    let all = all.filter(|(key, _)| key.table() == table);
     let all = all.map(|(key, stats)| Row { key, stats: stats.clone() }).collect();
-    select(all, config.sort_by, &results.kept.rows, config.entries)
+    select(all, config.sort_by, results.kept.of(table), config.entries)
 }
 
 fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Ending>) -> u8 {

@@ -23,9 +23,6 @@ pub struct PerfArgs {
     #[arg(long, value_name = "FILE", hide = true)]
     pub vmlinux: Option<PathBuf>,
     /// Refused
-    #[arg(short = 'o', long, hide = true)]
-    pub lock_owner: bool,
-    /// Refused
     #[arg(short = 'J', long, value_name = "TIME@LOCK", hide = true)]
     pub inject_delay: Vec<String>,
     /// Refused
@@ -37,7 +34,6 @@ impl PerfArgs {
     /// Refuses what cannot be done: the results would be others than those asked for.
     pub(super) fn check(&self) -> Result<(), Usage> {
         let refused = [
-            (self.lock_owner, "-o: the lock events tell who waits, not who holds the lock"),
             (!self.inject_delay.is_empty(), "-J: nothing can be delayed without BPF"),
             (
                 self.input.is_some(),

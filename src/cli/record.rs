@@ -15,8 +15,8 @@ use crate::cmdline_cache::proc::PidNamespace;
 use crate::event::Tid;
 use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{
-    self, Asked, Engine, Filters, Format, Keep, Live, NESTED, Queue, Session, Setup, Signals,
-    Stream, Targets, Watched, Workload, enter,
+    self, Asked, Engine, Extras, Filters, Format, Keep, Live, NESTED, Queue, Session, Setup, Shows,
+    Signals, Stream, Targets, Watched, Workload, enter,
 };
 use crate::symbols::{Availability, CallerFinder, Kallsyms, StackTable};
 
@@ -249,7 +249,9 @@ fn stream<'a>(
     let Some(format) = config.stream else { return Ok(None) };
     let queue =
         Queue::new(io::stdout(), STREAM_BYTES).context("cannot start the stream's thread")?;
-    let mut stream = Stream::new(format, symbols, queue).with_texts(facts.texts());
+    let Extras { split, holders, .. } = config.plan.extras;
+    let stream = Stream::new(format, symbols, queue).with_texts(facts.texts());
+    let mut stream = stream.showing(Shows { split, holders });
     if config.raw && format == Format::Text {
         // trace_pipe has no headings either.
         return Ok(Some(stream));

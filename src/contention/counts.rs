@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::wait::Cause;
+
 /// Counts of the pairing. Each begin and each end read is in exactly one term.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
@@ -35,6 +37,37 @@ pub struct Counts {
     pub began_before_start: u64,
     /// Ends whose begin a kernel-side filter rejected.
     pub filtered_end: u64,
+    /// Futex calls that returned at once, since the value was not the expected one: no waits.
+    pub not_waited: u64,
+}
+
+/// The counts of each cause that begins and ends by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CauseCounts {
+    /// Of the kernel's locks.
+    pub locks: Counts,
+    /// Of futex calls.
+    pub futexes: Counts,
+    /// Of sleeps: a task that leaves its CPU begins one, and ends it when it has a CPU again.
+    pub sleeps: Counts,
+}
+
+impl CauseCounts {
+    /// Those of this cause.
+    pub(super) fn of(&mut self, cause: Cause) -> &mut Counts {
+        match cause {
+            Cause::Futex(_) => &mut self.futexes,
+            Cause::Lock(_) => &mut self.locks,
+            Cause::Sleep(_) => &mut self.sleeps,
+        }
+    }
+
+    /// Adds another part of the same trace.
+    pub fn add(&mut self, other: &CauseCounts) {
+        self.locks.add(&other.locks);
+        self.futexes.add(&other.futexes);
+        self.sleeps.add(&other.sleeps);
+    }
 }
 
 impl Counts {
@@ -51,8 +84,13 @@ impl Counts {
         self.paired() + unmatched + self.filtered_end + self.overflow_end
     }
 
+    /// Finished waits.
+    pub fn finished(&self) -> u64 {
+        self.ok + self.failed + self.uncertain
+    }
+
     fn paired(&self) -> u64 {
-        self.ok + self.failed + self.uncertain + self.clock
+        self.finished() + self.clock + self.not_waited
     }
 
     /// Adds another part of the same trace.
@@ -72,5 +110,6 @@ impl Counts {
         self.orphan_end += other.orphan_end;
         self.began_before_start += other.began_before_start;
         self.filtered_end += other.filtered_end;
+        self.not_waited += other.not_waited;
     }
 }

@@ -18,7 +18,10 @@
 //! Absent on purpose: names, callers and addresses' meaning. A wait carries ids and instants.
 
 mod counts;
+mod holders;
+mod idle;
 mod nest;
+mod off_cpu;
 mod sleepers;
 mod spinners;
 mod wait;
@@ -26,10 +29,13 @@ mod wait;
 #[cfg(test)]
 mod tests;
 
-pub use counts::Counts;
+pub use counts::{CauseCounts, Counts};
+pub use holders::{Evidence, Holder};
+pub use idle::is_idle;
+pub use off_cpu::OffCpu;
 pub use sleepers::Sleepers;
 pub use spinners::Spinners;
-pub use wait::{OpenWait, Outcome, Wait};
+pub use wait::{Cause, OpenWait, Outcome, Wait};
 
 /// Whether the trace records every begin, or a kernel-side filter leaves some out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

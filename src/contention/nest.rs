@@ -1,18 +1,23 @@
 //! The open waits of one owner - a task, or one context of a CPU -, innermost last.
 
-use super::counts::Counts;
-use super::wait::{OpenWait, Wait};
-use crate::event::{Head, LockFlags, StackId};
+use super::counts::{CauseCounts, Counts};
+use super::off_cpu::Presence;
+use super::wait::{Cause, OpenWait, Wait};
+use crate::event::{Head, LeftAs, LockFlags, StackId};
 
 /// Deeper nesting is not followed: a lock's inner lock inside a wait's wait is three deep, and no
 /// legal sequence is known to go beyond five.
 const MAX_DEPTH: usize = 8;
+
+/// `-EAGAIN`: a futex's value was not the expected one, and the call did not wait.
+const EAGAIN: i32 = -11;
 
 /// Open waits, innermost last. They close in the reverse order, or an event was lost.
 #[derive(Debug, Default)]
 pub(super) struct Nest {
     open: Vec<OpenWait>,
     overflowed: u64,
+    presence: Presence,
 }
 
 /// What an end met.
@@ -20,8 +25,8 @@ pub(super) struct Nest {
 pub(super) enum Matched {
     /// Its begin.
     Wait(Wait),
-    /// Its begin, which lies later.
-    Clock,
+    /// Its begin, and what lies between is no wait, or cannot be one.
+    NoWait,
     /// The end of a begin that was one too many.
     Overflowed,
     /// No begin.
@@ -42,39 +47,51 @@ impl Nest {
     }
 
     /// A begin: a further phase of a mutex's wait, or a new wait on top.
-    pub(super) fn begin(&mut self, head: &Head, lock: u64, flags: LockFlags, counts: &mut Counts) {
+    pub(super) fn begin(&mut self, head: &Head, lock: u64, cause: Cause, counts: &mut CauseCounts) {
         if let Some(at) = self.open.iter().rposition(|wait| wait.lock == lock) {
             let same_wait =
-                self.open.get(at).is_some_and(|wait| wait.flags.is_mutex() && flags.is_mutex());
+                cause.is_mutex() && self.open.get(at).is_some_and(|wait| wait.cause.is_mutex());
             self.lose_from(at + usize::from(same_wait), counts);
             if let Some(wait) = self.open.last_mut().filter(|_| same_wait) {
-                wait.slept |= !flags.is_spin_phase();
-                counts.phase_changes += 1;
+                wait.slept |= !cause.flags().is_some_and(LockFlags::is_spin_phase);
+                counts.locks.phase_changes += 1;
                 return;
             }
         }
-        self.lose_uncertain(counts);
+        self.lose_uncertain(cause, counts);
         if self.open.len() >= MAX_DEPTH {
             self.overflowed += 1;
-            counts.overflow_depth += 1;
+            counts.of(cause).overflow_depth += 1;
         } else {
-            self.open.push(OpenWait::new(head, lock, flags));
+            self.open.push(OpenWait::new(head, lock, cause));
         }
     }
 
-    /// An end: the innermost wait for this lock is over, those above it lost their ends.
-    pub(super) fn end(&mut self, head: &Head, lock: u64, ret: i32, counts: &mut Counts) -> Matched {
-        let Some(at) = self.open.iter().rposition(|wait| wait.lock == lock) else {
-            if self.overflowed == 0 {
-                return Matched::Nothing;
-            }
-            self.overflowed -= 1;
-            counts.overflow_end += 1;
-            return Matched::Overflowed;
-        };
-        self.lose_from(at + 1, counts);
-        match self.open.pop() {
-            Some(open) => finish(&open, head, ret, counts),
+    /// The end of a wait for a lock: the innermost one for it is over, those above it lost their
+    /// ends.
+    pub(super) fn end(
+        &mut self,
+        head: &Head,
+        lock: u64,
+        ret: i32,
+        counts: &mut CauseCounts,
+    ) -> Matched {
+        if let Some(at) = self.open.iter().rposition(|wait| wait.lock == lock) {
+            return self.end_at(at, head, ret, counts);
+        }
+        if self.overflowed == 0 {
+            return Matched::Nothing;
+        }
+        self.overflowed -= 1;
+        counts.locks.overflow_end += 1;
+        Matched::Overflowed
+    }
+
+    /// The end of a futex call. It carries no address; a task is in one call at a time.
+    pub(super) fn end_futex(&mut self, head: &Head, ret: i32, counts: &mut CauseCounts) -> Matched {
+        let is_futex = |wait: &OpenWait| matches!(wait.cause, Cause::Futex(_));
+        match self.open.iter().rposition(is_futex) {
+            Some(at) => self.end_at(at, head, ret, counts),
             None => Matched::Nothing,
         }
     }
@@ -86,32 +103,64 @@ impl Nest {
         }
     }
 
-    /// The owner went on without them: every open wait lost its end.
-    pub(super) fn lose_all(&mut self, counts: &mut Counts) {
-        self.lose_from(0, counts);
-        self.overflowed = 0;
+    /// The task leaves its CPU.
+    pub(super) fn leaves(&mut self, ns: u64, left_as: LeftAs) {
+        self.presence.leaves(ns, left_as);
+        if left_as.is_blocked() {
+            self.open.iter_mut().for_each(|wait| wait.slept = true);
+        }
     }
 
-    /// Their ends, and further begins, may be lost.
+    /// The task is woken.
+    pub(super) fn is_woken(&mut self, ns: u64) {
+        self.presence.is_woken(ns);
+    }
+
+    /// The task has a CPU again. Whatever it waits for, it was away.
+    pub(super) fn comes_back(&mut self, ns: u64) {
+        let away = self.presence.comes_back(ns);
+        self.open.iter_mut().for_each(|wait| wait.off_cpu.add(&away));
+    }
+
+    /// The owner went on without them: every open wait lost its end.
+    pub(super) fn lose_all(&mut self, counts: &mut CauseCounts) {
+        self.lose_from(0, counts);
+        self.overflowed = 0;
+        self.presence = Presence::default();
+    }
+
+    /// Their ends, and further begins, may be lost; so may be what the task did meanwhile.
     pub(super) fn mark_uncertain(&mut self) {
         for wait in &mut self.open {
             wait.uncertain = true;
         }
+        self.presence = Presence::default();
     }
 
-    fn lose_from(&mut self, at: usize, counts: &mut Counts) {
-        for wait in self.open.drain(at.min(self.open.len())..) {
-            lose(&wait, counts);
+    fn end_at(&mut self, at: usize, head: &Head, ret: i32, counts: &mut CauseCounts) -> Matched {
+        self.lose_from(at + 1, counts);
+        match self.open.pop() {
+            Some(open) => finish(&open, head, ret, counts),
+            None => Matched::Nothing,
         }
     }
 
-    /// A task that begins to wait again has left the waits whose end may be lost.
-    fn lose_uncertain(&mut self, counts: &mut Counts) {
+    fn lose_from(&mut self, at: usize, counts: &mut CauseCounts) {
+        for wait in self.open.drain(at.min(self.open.len())..) {
+            lose(&wait, counts.of(wait.cause));
+        }
+    }
+
+    /// A task that begins to wait again has left the waits whose end may be lost. Inside of a futex
+    /// call it may wait for locks, though.
+    fn lose_uncertain(&mut self, cause: Cause, counts: &mut CauseCounts) {
+        let inside_call = cause.flags().is_some();
         self.open.retain(|wait| {
-            if wait.uncertain {
-                lose(wait, counts);
+            let stays = !wait.uncertain || inside_call && wait.cause.flags().is_none();
+            if !stays {
+                lose(wait, counts.of(wait.cause));
             }
-            !wait.uncertain
+            stays
         });
     }
 }
@@ -134,13 +183,18 @@ pub(super) fn suspect_is_its_end(wait: &OpenWait, counts: &mut Counts) -> bool {
     true
 }
 
-pub(super) fn finish(open: &OpenWait, end: &Head, ret: i32, counts: &mut Counts) -> Matched {
+pub(super) fn finish(open: &OpenWait, end: &Head, ret: i32, counts: &mut CauseCounts) -> Matched {
+    let counts = counts.of(open.cause);
     if let Some(back_ns) = open.begin.ts_ns.checked_sub(end.ts_ns).filter(|&ns| ns > 0) {
         counts.clock += 1;
         counts.clock_worst_ns = counts.clock_worst_ns.max(back_ns);
-        return Matched::Clock;
+        return Matched::NoWait;
     }
     match (open.uncertain, ret) {
+        (false, EAGAIN) if matches!(open.cause, Cause::Futex(_)) => {
+            counts.not_waited += 1;
+            return Matched::NoWait;
+        }
         (true, _) => counts.uncertain += 1,
         (false, 0..) => counts.ok += 1,
         (false, _) => counts.failed += 1,
@@ -149,10 +203,12 @@ pub(super) fn finish(open: &OpenWait, end: &Head, ret: i32, counts: &mut Counts)
         begin: open.begin,
         end_ns: end.ts_ns,
         lock: open.lock,
-        flags: open.flags,
+        cause: open.cause,
         ret,
         stack: open.stack,
         slept: open.slept,
+        off_cpu: open.off_cpu,
+        holder: open.holder,
         uncertain: open.uncertain,
         internal: false,
     })

@@ -1,13 +1,18 @@
 //! Every task's sleeping waits, in the order of time over all CPUs.
 
+mod futexes;
+mod scheduling;
+
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 
-use super::counts::Counts;
+use super::Begins;
+use super::counts::{CauseCounts, Counts};
+use super::holders::{Evidence, Holders};
 use super::nest::{Matched, Nest, finish, suspect_is_its_end};
-use super::{Begins, OpenWait, Wait};
-use crate::event::{Body, Event, Head, LockFlags, TaskEvent, Tid};
+use super::wait::{Cause, OpenWait, Wait};
+use crate::event::{Body, Event, Head, TaskEvent, Tid};
 
 /// Tasks with an open wait that are followed at once; a begin beyond counts as overflow.
 const MAX_WAITERS: usize = 1 << 16;
@@ -32,12 +37,16 @@ pub struct Sleepers {
     spare: Vec<Nest>,
     seen: HashSet<Tid, FixedState>,
     unmatched: HashMap<Tid, Unmatched, FixedState>,
+    calls: Calls,
+    holders: Holders,
     begins: Begins,
     gaps_open: u32,
     any_gap: bool,
     /// Where every begin and end taken here went.
-    pub counts: Counts,
+    pub counts: CauseCounts,
 }
+
+use futexes::Calls;
 
 /// An end without a begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,10 +75,12 @@ impl Sleepers {
             spare: Vec::new(),
             seen: HashSet::default(),
             unmatched: HashMap::default(),
+            calls: Calls::default(),
+            holders: Holders::default(),
             begins,
             gaps_open: 0,
             any_gap: false,
-            counts: Counts::default(),
+            counts: CauseCounts::default(),
         }
     }
 
@@ -77,7 +88,9 @@ impl Sleepers {
     pub fn take(&mut self, event: &Event) -> Option<Wait> {
         let head = &event.head;
         match event.body {
-            Body::LockBegin { lock, flags } => return self.begin(head, lock, flags),
+            Body::LockBegin { lock, flags } => {
+                return self.begin(head, lock, Cause::Lock(flags));
+            }
             Body::LockEnd { lock, ret } => return self.end(head, lock, ret),
             Body::Stack(stack) => {
                 if let Some(nest) = self.waiters.get_mut(&head.tid) {
@@ -88,10 +101,19 @@ impl Sleepers {
                 self.gaps_open += 1;
                 self.any_gap = true;
                 self.waiters.values_mut().for_each(Nest::mark_uncertain);
+                self.calls.forget();
             }
             Body::GapEnd(_) => self.gaps_open = self.gaps_open.saturating_sub(1),
             Body::Task(task) => self.task(task),
-            Body::MmapLock { .. } | Body::Other => {}
+            Body::Switch { prev, left_as, next } => self.switch(head.ts_ns, prev, left_as, next),
+            Body::Waking { tid } => self.waking(head, tid),
+            Body::WakerStack { tid, stack } => self.waker_stack(head, tid, stack),
+            Body::Released { lock } => {
+                self.holders.lets_go(lock, head, Evidence::Release);
+            }
+            Body::FutexEnter(call) => self.enter_call(head, call),
+            Body::FutexExit { ret } => return self.exit_call(head, ret),
+            Body::SleepStack(_) | Body::MmapLock { .. } | Body::Other => {}
         }
         None
     }
@@ -126,28 +148,29 @@ impl Sleepers {
     pub fn finish(&mut self) -> Vec<OpenWait> {
         let counts = &mut self.counts;
         let open = self.waiters.values().flat_map(Nest::open).copied();
-        let open: Vec<_> = open.filter(|wait| !suspect_is_its_end(wait, counts)).collect();
-        counts.open += open.len() as u64;
+        let open: Vec<_> =
+            open.filter(|wait| !suspect_is_its_end(wait, counts.of(wait.cause))).collect();
+        open.iter().for_each(|wait| counts.of(wait.cause).open += 1);
         self.waiters.clear();
-        open
+        open.into_iter().map(|wait| self.with_likely_holder(wait)).collect()
     }
 
-    fn begin(&mut self, head: &Head, lock: u64, flags: LockFlags) -> Option<Wait> {
-        self.counts.begins_read += 1;
+    fn begin(&mut self, head: &Head, lock: u64, cause: Cause) -> Option<Wait> {
+        self.counts.of(cause).begins_read += 1;
         if self.seen.len() < MAX_SEEN {
             self.seen.insert(head.tid);
         }
         let earlier_end = self.unmatched.remove(&head.tid).filter(|end| end.lock == lock);
         if let Some(end) = earlier_end.filter(|end| end.head.stamp > head.stamp) {
-            return self.late_begin(head, lock, flags, &end);
+            return self.late_begin(head, lock, cause, &end);
         }
         if self.waiters.len() >= MAX_WAITERS && !self.waiters.contains_key(&head.tid) {
-            self.counts.overflow_depth += 1;
+            self.counts.of(cause).overflow_depth += 1;
             return None;
         }
         let spare = &mut self.spare;
         let nest = self.waiters.entry(head.tid).or_insert_with(|| spare.pop().unwrap_or_default());
-        nest.begin(head, lock, flags, &mut self.counts);
+        nest.begin(head, lock, cause, &mut self.counts);
         if let Some(wait) = nest.innermost().filter(|wait| wait.begin.stamp == head.stamp) {
             wait.uncertain = self.gaps_open > 0;
             wait.suspect = earlier_end.filter(|end| {
@@ -163,11 +186,11 @@ impl Sleepers {
         &mut self,
         head: &Head,
         lock: u64,
-        flags: LockFlags,
+        cause: Cause,
         end: &Unmatched,
     ) -> Option<Wait> {
-        end.uncount(&mut self.counts);
-        let mut open = OpenWait::new(head, lock, flags);
+        end.uncount(&mut self.counts.locks);
+        let mut open = OpenWait::new(head, lock, cause);
         open.uncertain = self.gaps_open > 0;
         match finish(&open, &end.head, end.ret, &mut self.counts) {
             Matched::Wait(wait) => Some(wait),
@@ -176,15 +199,15 @@ impl Sleepers {
     }
 
     fn end(&mut self, head: &Head, lock: u64, ret: i32) -> Option<Wait> {
-        self.counts.ends_read += 1;
+        self.counts.locks.ends_read += 1;
         let matched = match self.waiters.get_mut(&head.tid) {
             Some(nest) => nest.end(head, lock, ret, &mut self.counts),
             None => Matched::Nothing,
         };
         self.drop_if_empty(head.tid);
         match matched {
-            Matched::Wait(wait) => return Some(wait),
-            Matched::Clock | Matched::Overflowed => {}
+            Matched::Wait(wait) => return Some(self.finished(wait, head)),
+            Matched::NoWait | Matched::Overflowed => {}
             Matched::Nothing => self.unmatched_end(head, lock, ret),
         }
         None
@@ -192,13 +215,13 @@ impl Sleepers {
 
     fn unmatched_end(&mut self, head: &Head, lock: u64, ret: i32) {
         if self.begins == Begins::Filtered {
-            self.counts.filtered_end += 1;
+            self.counts.locks.filtered_end += 1;
             return;
         }
         let excused = !self.any_gap && self.seen.len() < MAX_SEEN && !self.seen.contains(&head.tid);
         match excused {
-            true => self.counts.began_before_start += 1,
-            false => self.counts.orphan_end += 1,
+            true => self.counts.locks.began_before_start += 1,
+            false => self.counts.locks.orphan_end += 1,
         }
         if self.unmatched.len() >= MAX_UNMATCHED {
             self.unmatched.clear();
@@ -215,6 +238,7 @@ impl Sleepers {
                 if self.seen.len() < MAX_SEEN {
                     self.seen.insert(tid);
                 }
+                self.calls.born(tid);
             }
             // Who begins to leave is not waiting.
             TaskEvent::Exit { tid } => self.lose_all(tid),

@@ -1,9 +1,9 @@
 //! One CPU's spinning waits. They never leave their CPU and context.
 
-use super::counts::Counts;
+use super::counts::CauseCounts;
 use super::nest::{Matched, Nest};
-use super::{OpenWait, Wait};
-use crate::event::{Body, Context, Event, Head, Tid};
+use super::wait::{Cause, OpenWait, Wait};
+use crate::event::{Body, Context, Event, Head, StackId, Tid};
 
 /// Pairs the spinning waits of one CPU, by context, and forwards the rest.
 ///
@@ -13,7 +13,7 @@ use crate::event::{Body, Context, Event, Head, Tid};
 pub struct Spinners {
     contexts: [OneContext; Context::ALL.len()],
     /// Where every begin and end taken here went.
-    pub counts: Counts,
+    pub counts: CauseCounts,
 }
 
 #[derive(Debug, Default)]
@@ -21,16 +21,29 @@ struct OneContext {
     /// Whom the open waits belong to.
     tid: Option<Tid>,
     nest: Nest,
-    /// The newest begin, which a stack that follows belongs to.
+    /// The newest event that a stack may follow.
     newest: Option<Newest>,
     /// A begin was seen: an end without one no longer comes from before the start.
     begun: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Newest {
-    Here(Tid),
-    Forwarded(Tid),
+struct Newest {
+    tid: Tid,
+    of: NewestOf,
+}
+
+/// What a stack that follows belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NewestOf {
+    /// A wait of this CPU.
+    Here,
+    /// A begin that was forwarded.
+    Begin,
+    /// The waking of a task.
+    Waking(Tid),
+    /// The task's leaving of its CPU.
+    Switch,
 }
 
 impl Spinners {
@@ -43,13 +56,13 @@ impl Spinners {
                 let stays = stays_here(head) || flags.is_spinning();
                 let context = of(&mut self.contexts, head, &mut self.counts);
                 if stays {
-                    self.counts.begins_read += 1;
+                    self.counts.locks.begins_read += 1;
                     context.begun = true;
                     context.tid = Some(head.tid);
-                    context.newest = Some(Newest::Here(head.tid));
-                    context.nest.begin(head, lock, flags, &mut self.counts);
+                    context.note(head, NewestOf::Here);
+                    context.nest.begin(head, lock, Cause::Lock(flags), &mut self.counts);
                 } else {
-                    context.newest = Some(Newest::Forwarded(head.tid));
+                    context.note(head, NewestOf::Begin);
                     forward.push(*event);
                 }
             }
@@ -57,30 +70,53 @@ impl Spinners {
                 let context = of(&mut self.contexts, head, &mut self.counts);
                 match context.nest.end(head, lock, ret, &mut self.counts) {
                     Matched::Wait(wait) => waits.push(wait),
-                    Matched::Clock | Matched::Overflowed => {}
+                    Matched::NoWait | Matched::Overflowed => {}
                     Matched::Nothing if stays_here(head) => match context.begun {
-                        true => self.counts.orphan_end += 1,
-                        false => self.counts.began_before_start += 1,
+                        true => self.counts.locks.orphan_end += 1,
+                        false => self.counts.locks.began_before_start += 1,
                     },
                     Matched::Nothing => return forward.push(*event),
                 }
-                self.counts.ends_read += 1;
+                self.counts.locks.ends_read += 1;
             }
-            Body::Stack(stack) => {
+            Body::Stack(stack) => self.stack(event, stack, forward),
+            Body::Waking { tid } => {
                 let context = of(&mut self.contexts, head, &mut self.counts);
-                match context.newest.take() {
-                    Some(Newest::Here(tid)) if tid == head.tid => context.nest.stack(stack),
-                    Some(Newest::Forwarded(tid)) if tid == head.tid => forward.push(*event),
-                    _ => {}
-                }
+                context.note(head, NewestOf::Waking(tid));
+                forward.push(*event);
+            }
+            Body::Switch { .. } => {
+                // A spinner stays on its CPU until it has the lock.
+                let context = of(&mut self.contexts, head, &mut self.counts);
+                context.nest.lose_all(&mut self.counts);
+                context.note(head, NewestOf::Switch);
+                forward.push(*event);
             }
             Body::GapBegin | Body::GapEnd(_) => {
                 self.lose_all();
                 forward.push(*event);
             }
-            Body::Task(_) => forward.push(*event),
+            Body::Task(_)
+            | Body::Released { .. }
+            | Body::FutexEnter(_)
+            | Body::FutexExit { .. }
+            | Body::WakerStack { .. }
+            | Body::SleepStack(_) => forward.push(*event),
             Body::MmapLock { .. } | Body::Other => {}
         }
+    }
+
+    fn stack(&mut self, event: &Event, stack: StackId, forward: &mut Vec<Event>) {
+        let context = of(&mut self.contexts, &event.head, &mut self.counts);
+        let newest = context.newest.take().filter(|newest| newest.tid == event.head.tid);
+        let body = match newest.map(|newest| newest.of) {
+            None => return,
+            Some(NewestOf::Here) => return context.nest.stack(stack),
+            Some(NewestOf::Begin) => event.body,
+            Some(NewestOf::Waking(tid)) => Body::WakerStack { tid, stack },
+            Some(NewestOf::Switch) => Body::SleepStack(stack),
+        };
+        forward.push(Event { body, ..*event });
     }
 
     /// The earliest begin of the waits that are open now.
@@ -93,7 +129,7 @@ impl Spinners {
     pub fn finish(&mut self) -> Vec<OpenWait> {
         let open: Vec<_> =
             self.contexts.iter().flat_map(|context| context.nest.open()).copied().collect();
-        self.counts.open += open.len() as u64;
+        self.counts.locks.open += open.len() as u64;
         open
     }
 
@@ -107,6 +143,12 @@ impl Spinners {
     }
 }
 
+impl OneContext {
+    fn note(&mut self, head: &Head, of: NewestOf) {
+        self.newest = Some(Newest { tid: head.tid, of });
+    }
+}
+
 /// An interrupt's waits, and the idle task's, belong to their CPU whatever the lock.
 fn stays_here(head: &Head) -> bool {
     head.context != Context::Task || head.tid == Tid(0)
@@ -117,7 +159,7 @@ fn stays_here(head: &Head) -> bool {
 fn of<'a>(
     contexts: &'a mut [OneContext; Context::ALL.len()],
     head: &Head,
-    counts: &mut Counts,
+    counts: &mut CauseCounts,
 ) -> &'a mut OneContext {
     let [task, softirq, hardirq, nmi] = contexts;
     let context = match head.context {

@@ -37,10 +37,10 @@ fn run(begins: Begins, windows: &[Vec<Event>]) -> Run {
         waits.extend(forward.iter().filter_map(|event| sleepers.take(event)));
     }
     let mut open = sleepers.finish();
-    let mut counts = sleepers.counts;
+    let mut counts = sleepers.counts.locks;
     for cpu in &mut cpus {
         open.extend(cpu.finish());
-        counts.add(&cpu.counts);
+        counts.add(&cpu.counts.locks);
     }
     Run { waits, open, counts }
 }

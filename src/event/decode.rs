@@ -9,15 +9,16 @@ mod tests;
 use thiserror::Error;
 
 use self::meaning::Meaning;
-use super::{LockFlags, TaskEvent, Tid};
+use super::{FutexCall, LeftAs, LockFlags, TaskEvent, Tid};
 use crate::tracefs::Abi;
 use crate::tracefs::EventFormat;
 use crate::tracefs::Field;
 
 /// Knows the events of one kernel, or one saved trace, by their ids.
 ///
-/// `contention_begin` and `contention_end`, the births, renames and ends of tasks, kernel stacks
-/// and the taking of an `mmap_lock` are understood; of any other event the format is at hand.
+/// Begins and ends of waits, the births, renames and ends of tasks, switches and wakings, futex calls,
+/// kernel stacks and the taking of an `mmap_lock` are understood; of any other event the format is at
+/// hand.
 #[derive(Debug)]
 pub struct Decoder {
     abi: Abi,
@@ -96,6 +97,32 @@ pub enum Decoded<'a> {
     MmapLock {
         /// The address of the `mm_struct`.
         mm: u64,
+    },
+    /// `sched:sched_switch`.
+    Switch {
+        /// Who ran.
+        prev: Tid,
+        /// As what it left.
+        left_as: LeftAs,
+        /// Who runs now.
+        next: Tid,
+    },
+    /// `sched:sched_waking`.
+    Waking {
+        /// Who is woken.
+        tid: Tid,
+    },
+    /// `lock:contended_release`.
+    Released {
+        /// The lock's address.
+        lock: u64,
+    },
+    /// A futex system call begins.
+    FutexEnter(FutexCall),
+    /// A futex system call is over.
+    FutexExit {
+        /// What it returned.
+        ret: i64,
     },
     /// An event whose format is known, and nothing more of it.
     Other,

@@ -41,21 +41,21 @@ impl LockFlags {
     }
 
     /// What kind of lock this is.
-    pub fn kind(self) -> LockKind {
+    pub fn kind(self) -> WaitKind {
         match self.0 {
-            0 => LockKind::Semaphore,
-            SPIN => LockKind::Spinlock,
-            f if f == SPIN | READ => LockKind::RwlockRead,
-            f if f == SPIN | WRITE => LockKind::RwlockWrite,
-            READ => LockKind::RwsemRead,
-            WRITE => LockKind::RwsemWrite,
-            RT => LockKind::RtMutex,
-            f if f == RT | READ => LockKind::RwlockRtRead,
-            f if f == RT | WRITE => LockKind::RwlockRtWrite,
-            f if f == PERCPU | READ => LockKind::PercpuRead,
-            f if f == PERCPU | WRITE => LockKind::PercpuWrite,
-            f if f & !SPIN == MUTEX => LockKind::Mutex,
-            _ => LockKind::Unknown,
+            0 => WaitKind::Semaphore,
+            SPIN => WaitKind::Spinlock,
+            f if f == SPIN | READ => WaitKind::RwlockRead,
+            f if f == SPIN | WRITE => WaitKind::RwlockWrite,
+            READ => WaitKind::RwsemRead,
+            WRITE => WaitKind::RwsemWrite,
+            RT => WaitKind::RtMutex,
+            f if f == RT | READ => WaitKind::RwlockRtRead,
+            f if f == RT | WRITE => WaitKind::RwlockRtWrite,
+            f if f == PERCPU | READ => WaitKind::PercpuRead,
+            f if f == PERCPU | WRITE => WaitKind::PercpuWrite,
+            f if f & !SPIN == MUTEX => WaitKind::Mutex,
+            _ => WaitKind::Unknown,
         }
     }
 }
@@ -118,10 +118,11 @@ impl fmt::Display for LockFlags {
     }
 }
 
-/// A kind of lock, under the names of `perf lock contention`.
+/// What is waited for: a kind of lock, under the names of `perf lock contention` where it has one,
+/// or something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the names say it; `name` spells them")]
-pub enum LockKind {
+pub enum WaitKind {
     Semaphore,
     Spinlock,
     RwlockRead,
@@ -134,53 +135,65 @@ pub enum LockKind {
     PercpuRead,
     PercpuWrite,
     Mutex,
+    /// A lock in user space.
+    Futex,
+    /// One with priority inheritance.
+    FutexPi,
+    /// No lock: any other sleep.
+    Sleep,
     /// A combination of flags that no kernel read so far emits.
     Unknown,
 }
 
-impl LockKind {
+impl WaitKind {
     /// Every kind, in the order of declaration.
-    pub const ALL: [LockKind; 13] = [
-        LockKind::Semaphore,
-        LockKind::Spinlock,
-        LockKind::RwlockRead,
-        LockKind::RwlockWrite,
-        LockKind::RwsemRead,
-        LockKind::RwsemWrite,
-        LockKind::RtMutex,
-        LockKind::RwlockRtRead,
-        LockKind::RwlockRtWrite,
-        LockKind::PercpuRead,
-        LockKind::PercpuWrite,
-        LockKind::Mutex,
-        LockKind::Unknown,
+    pub const ALL: [WaitKind; 16] = [
+        WaitKind::Semaphore,
+        WaitKind::Spinlock,
+        WaitKind::RwlockRead,
+        WaitKind::RwlockWrite,
+        WaitKind::RwsemRead,
+        WaitKind::RwsemWrite,
+        WaitKind::RtMutex,
+        WaitKind::RwlockRtRead,
+        WaitKind::RwlockRtWrite,
+        WaitKind::PercpuRead,
+        WaitKind::PercpuWrite,
+        WaitKind::Mutex,
+        WaitKind::Futex,
+        WaitKind::FutexPi,
+        WaitKind::Sleep,
+        WaitKind::Unknown,
     ];
 
-    /// perf's spelling (tools/perf/builtin-lock.c, 7.3).
+    /// perf's spelling (tools/perf/builtin-lock.c, 7.3), for the kinds that it knows.
     pub fn name(self) -> &'static str {
         match self {
-            LockKind::Semaphore => "semaphore",
-            LockKind::Spinlock => "spinlock",
-            LockKind::RwlockRead => "rwlock:R",
-            LockKind::RwlockWrite => "rwlock:W",
-            LockKind::RwsemRead => "rwsem:R",
-            LockKind::RwsemWrite => "rwsem:W",
-            LockKind::RtMutex => "rt-mutex",
-            LockKind::RwlockRtRead => "rwlock-rt:R",
-            LockKind::RwlockRtWrite => "rwlock-rt:W",
-            LockKind::PercpuRead => "pcpu-sem:R",
-            LockKind::PercpuWrite => "pcpu-sem:W",
-            LockKind::Mutex => "mutex",
-            LockKind::Unknown => "unknown",
+            WaitKind::Semaphore => "semaphore",
+            WaitKind::Spinlock => "spinlock",
+            WaitKind::RwlockRead => "rwlock:R",
+            WaitKind::RwlockWrite => "rwlock:W",
+            WaitKind::RwsemRead => "rwsem:R",
+            WaitKind::RwsemWrite => "rwsem:W",
+            WaitKind::RtMutex => "rt-mutex",
+            WaitKind::RwlockRtRead => "rwlock-rt:R",
+            WaitKind::RwlockRtWrite => "rwlock-rt:W",
+            WaitKind::PercpuRead => "pcpu-sem:R",
+            WaitKind::PercpuWrite => "pcpu-sem:W",
+            WaitKind::Mutex => "mutex",
+            WaitKind::Futex => "futex",
+            WaitKind::FutexPi => "futex:pi",
+            WaitKind::Sleep => "sleep",
+            WaitKind::Unknown => "unknown",
         }
     }
 
     /// Its waiters spin until they have it: see [`LockFlags::is_spinning`].
     pub fn is_spinning(self) -> bool {
-        matches!(self, LockKind::Spinlock | LockKind::RwlockRead | LockKind::RwlockWrite)
+        matches!(self, WaitKind::Spinlock | WaitKind::RwlockRead | WaitKind::RwlockWrite)
     }
 
-    /// Its place in [`LockKind::ALL`].
+    /// Its place in [`WaitKind::ALL`].
     pub fn index(self) -> usize {
         self as usize
     }
@@ -188,7 +201,7 @@ impl LockKind {
 
 #[cfg(test)]
 mod tests {
-    use super::{LockFlags, LockKind};
+    use super::{LockFlags, WaitKind};
 
     /// The table of `lock-semantics`: flags, kind, whether the waiter stays on its CPU.
     #[test]
@@ -226,7 +239,7 @@ mod tests {
     /// A type that is printed can be asked for, and gives back flags of that kind.
     #[test]
     fn every_kinds_name_is_a_type_name() {
-        for kind in LockKind::ALL.into_iter().filter(|kind| *kind != LockKind::Unknown) {
+        for kind in WaitKind::ALL.into_iter().take_while(|kind| *kind != WaitKind::Futex) {
             let flags = LockFlags::of_type_name(kind.name()).unwrap();
             assert!(flags.iter().all(|flags| flags.kind() == kind), "{kind:?}: {flags:?}");
         }
@@ -237,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_kinds_index_is_its_place() {
-        for (place, kind) in LockKind::ALL.into_iter().enumerate() {
+        for (place, kind) in WaitKind::ALL.into_iter().enumerate() {
             assert_eq!(kind.index(), place);
         }
     }

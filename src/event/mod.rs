@@ -6,11 +6,15 @@
 
 mod comm;
 pub mod decode;
+mod futex;
 mod lock;
+mod switch;
 mod texts;
 
 pub use comm::Comm;
-pub use lock::{LockFlags, LockKind};
+pub use futex::{FutexCall, FutexOp};
+pub use lock::{LockFlags, WaitKind};
+pub use switch::{LeftAs, SwitchStates};
 pub use texts::{TextId, Texts};
 
 use std::fmt;
@@ -149,10 +153,45 @@ pub enum Body {
     Task(TaskEvent),
     /// A kernel stack, which belongs to the event before it of the same task and context.
     Stack(StackId),
+    /// The kernel stack of a waking, once it is known to be that.
+    WakerStack {
+        /// Who was woken.
+        tid: Tid,
+        /// The waker's stack.
+        stack: StackId,
+    },
+    /// The kernel stack of a task that leaves its CPU, once it is known to be that.
+    SleepStack(StackId),
     /// A gap in this CPU's records opens behind its last event: others may have gone on meanwhile.
     GapBegin,
     /// The gap closes with this CPU's next event.
     GapEnd(Gap),
+    /// `sched:sched_switch`: another task runs on this CPU from here on.
+    Switch {
+        /// Who ran.
+        prev: Tid,
+        /// As what it left.
+        left_as: LeftAs,
+        /// Who runs now.
+        next: Tid,
+    },
+    /// `sched:sched_waking`: the current task, or an interrupt on top of it, wakes a task.
+    Waking {
+        /// Who is woken.
+        tid: Tid,
+    },
+    /// `lock:contended_release` (7.2): the current task lets a lock go that others wait for.
+    Released {
+        /// The lock's address.
+        lock: u64,
+    },
+    /// A futex system call begins.
+    FutexEnter(FutexCall),
+    /// A futex system call is over.
+    FutexExit {
+        /// What it returned: a negative errno if it failed.
+        ret: i64,
+    },
     /// `mmap_lock:mmap_lock_acquire_returned`: tried to take an address space's `mmap_lock`.
     MmapLock {
         /// The address of the `mm_struct`.

@@ -5,31 +5,53 @@
 
 use super::Summary;
 use super::escape::cell;
-use super::keys::{KeyValue, columns, values};
-use super::machine::figures;
+use super::keys::{KeyColumn, KeyValue, columns, values};
+use super::machine::{Figure, figures};
 use crate::report::RowKey;
 use csv::{ErrorKind, Writer};
 use std::io::{self, Write};
 
-/// The rows: their keys, the columns asked for, and whether they hold what found no room.
+/// The rows of all tables: the table if there are several, their keys, the columns asked for, and
+/// whether they hold what found no room.
 ///
 /// # Errors
 ///
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let keys = columns(summary.by);
+    let mut keys: Vec<KeyColumn> = Vec::new();
+    for column in summary.tables().flat_map(|table| columns(&table)) {
+        if !keys.iter().any(|known| known.id == column.id) {
+            keys.push(column);
+        }
+    }
+    // One table needs no name.
+    let name = (!summary.further.is_empty()).then_some("table");
     let mut csv = Writer::from_writer(out);
     let of_keys = keys.iter().map(|column| column.id);
     let of_figures = summary.columns.iter().map(|column| column.id);
-    csv.write_record(of_keys.chain(of_figures).chain(["overflow"])).map_err(of_out)?;
-    for row in summary.rows {
-        let identity = values(&row.key, &keys, summary);
-        let identity = identity.iter().map(text);
-        let figures = figures(summary, &row.stats);
-        let overflow = matches!(row.key, RowKey::Overflow(_)).to_string();
-        csv.write_record(identity.chain(figures).chain([overflow])).map_err(of_out)?;
+    let header = name.into_iter().chain(of_keys).chain(of_figures).chain(["overflow"]);
+    csv.write_record(header).map_err(of_out)?;
+    for table in summary.tables() {
+        for row in table.rows {
+            let name = name.map(|_| table.table.name().to_owned());
+            let identity = values(&row.key, &keys, &table);
+            let cells = name.into_iter().chain(identity.iter().map(text));
+            let cells = cells.chain(figures(&table, &row.stats).map(figure));
+            let overflow = matches!(row.key, RowKey::Overflow(..)).to_string();
+            csv.write_record(cells.chain([overflow])).map_err(of_out)?;
+        }
     }
     csv.flush()
+}
+
+fn figure(figure: Figure) -> String {
+    match figure {
+        Figure::Number(number) => number.to_string(),
+        Figure::Percent(percent) => percent,
+        Figure::Task(name) => cell(&name, "").into_owned(),
+        Figure::Code(code) => cell(code.as_bytes(), "").into_owned(),
+        Figure::Unknown => String::new(),
+    }
 }
 
 /// A cell; nothing for what is not known.

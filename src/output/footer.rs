@@ -1,10 +1,13 @@
 //! What stands under the rows: all waits in one line, what went wrong, what watching cost, and
 //! what there is to say about the data.
 
-use super::Summary;
+use super::lock::KnownLock;
 use super::table::{Detail, View};
 use super::text::{caller_text, task_text};
+use super::{StreamOpen, Summary};
+use crate::event::Context;
 use crate::report::{Identity, Quality, scaled};
+use crate::symbols::Kallsyms;
 use anstyle::Style;
 use std::io::{self, Write};
 
@@ -18,6 +21,7 @@ const MAX_OPEN: usize = 10;
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
     all_waits(summary, out)?;
+    holders(summary, out)?;
     costs(summary, view.detail, out)?;
     open(summary, view.detail, out)?;
     faults(summary.quality, view, out)
@@ -70,19 +74,51 @@ fn all_waits(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
+/// Of how many waits it is known who had the lock, where that was asked for.
+fn holders(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let of = &summary.quality.holders;
+    if !summary.holders {
+        return Ok(());
+    }
+    let known = of.by_release + of.by_waking;
+    let percent = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
+    writeln!(
+        out,
+        " holder known for {} of {} that slept ({:.2} %; {:.2} % of their time): {} by release, {} by waking",
+        grouped(known),
+        counted(of.slept, "wait"),
+        percent(known, of.slept),
+        percent(of.known_ns, of.slept_ns),
+        grouped(of.by_release),
+        grouped(of.by_waking),
+    )
+}
+
 /// The waits that had no end yet, the longest first.
 fn open(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
     let shown = if detail == Detail::Everything { usize::MAX } else { MAX_OPEN };
     for wait in summary.open.iter().take(shown) {
         let task = task_text(wait.tid, wait.comm.as_ref(), wait.context);
-        let (kind, age) = (wait.flags.kind().name(), scaled(wait.age_ns));
-        let caller = caller_text(wait.caller, summary.symbols);
-        writeln!(out, " still waiting: {task} for {kind} {:#x} since {age}, {caller}", wait.lock)?;
+        writeln!(out, " still waiting: {task} for {}", waits_for(wait, summary.symbols))?;
     }
     match summary.open.len().saturating_sub(shown) {
         0 => Ok(()),
         more => writeln!(out, " still waiting: {} more (see -v)", grouped(more as u64)),
     }
+}
+
+/// What an open wait is for, since when, where, and who has it.
+pub(super) fn waits_for(wait: &StreamOpen, symbols: &Kallsyms) -> String {
+    let (kind, age) = (wait.cause.kind().name(), scaled(wait.age_ns));
+    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+    let name = known.map(|known| format!(" {}{}", known.mark(), known.name));
+    let caller = caller_text(wait.caller, symbols);
+    let holder = wait.holder.as_ref().map(|holder| {
+        let task = task_text(holder.tid, holder.comm.as_ref(), Context::Task);
+        format!(", likely held by {task}")
+    });
+    let (name, holder) = (name.unwrap_or_default(), holder.unwrap_or_default());
+    format!("{kind}{name} {:#x} since {age}, {caller}{holder}", wait.lock)
 }
 
 /// The lines of [`quality`], with the weight they have.

@@ -1,7 +1,7 @@
 //! What the writers take: plain values, borrowed from whoever has them.
 
-use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid};
-use crate::report::{By, Column, Quality, Row, RowStats};
+use crate::event::{Comm, Context, Cpu, StackId, Texts, Tid};
+use crate::report::{By, Cause, Column, Evidence, OffCpu, Quality, Row, RowStats, Table};
 use crate::symbols::{Kallsyms, LockName, StackTable};
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -57,8 +57,16 @@ pub struct StreamWait<'a> {
     pub lock: u64,
     /// What it is known as, beside a symbol at its address.
     pub lock_name: Option<LockName>,
-    /// The flags of its first begin.
-    pub flags: LockFlags,
+    /// Which table it is summed in.
+    pub table: Table,
+    /// What was waited for.
+    pub cause: Cause,
+    /// What it slept for, if it is a sleep.
+    pub reason: Option<&'static str>,
+    /// Where its time went, where the scheduler's events were recorded.
+    pub off_cpu: Option<OffCpu>,
+    /// Whoever had the lock, where that was asked for; none inside where not known.
+    pub holder: Option<Option<StreamHolder>>,
     /// Where it waited.
     pub context: Context,
     /// 0, or the negative errno the lock was not taken for.
@@ -71,6 +79,23 @@ pub struct StreamWait<'a> {
     pub cmdline: Option<Option<&'a [u8]>>,
     /// The end may be another wait's: `wait_ns` is an upper bound.
     pub uncertain: bool,
+}
+
+/// Whoever had a lock.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamHolder {
+    /// When it let the lock go, in ns of the trace clock.
+    pub ts_ns: u64,
+    /// The thread.
+    pub tid: Tid,
+    /// Its name then, where known.
+    pub comm: Option<Comm>,
+    /// How it is known.
+    pub evidence: Evidence,
+    /// Where it let the lock go, where there was a stack.
+    pub caller: Option<u64>,
+    /// How long it had the lock, in ns, where it had waited for it itself.
+    pub held_ns: Option<u64>,
 }
 
 /// A wait that was still open when tracing stopped.
@@ -88,12 +113,18 @@ pub struct StreamOpen {
     pub cpu: Cpu,
     /// The lock's address.
     pub lock: u64,
-    /// The flags of its first begin.
-    pub flags: LockFlags,
+    /// What the lock is known as, beside a symbol at its address.
+    pub lock_name: Option<LockName>,
+    /// What is waited for.
+    pub cause: Cause,
     /// Where it waits.
     pub context: Context,
     /// The code address that wants the lock, where there was a stack.
     pub caller: Option<u64>,
+    /// The stack of its begin.
+    pub stack: Option<StackId>,
+    /// Whoever has the lock, probably.
+    pub holder: Option<StreamHolder>,
 }
 
 /// Events of one CPU that are missing.
@@ -147,9 +178,30 @@ pub enum FieldValue<'a> {
     Fault,
 }
 
+/// One table of a report.
+#[derive(Debug, Clone)]
+pub struct Section<'a> {
+    /// Which one.
+    pub table: Table,
+    /// What its rows stand for.
+    pub by: Vec<By>,
+    /// The rows to show, in order.
+    pub rows: Vec<Row>,
+    /// All its rows added up.
+    pub totals: &'a RowStats,
+}
+
 /// What a run came to.
 #[derive(Debug, Clone, Copy)]
 pub struct Summary<'a> {
+    /// The table that `by`, `rows` and `totals` are of.
+    pub table: Table,
+    /// Whether it is known where the time of waits went.
+    pub split: bool,
+    /// Whether it was asked who had the locks.
+    pub holders: bool,
+    /// Further tables behind it.
+    pub further: &'a [Section<'a>],
     /// What the rows stand for.
     pub by: &'a [By],
     /// The columns, in order.
@@ -172,4 +224,20 @@ pub struct Summary<'a> {
     pub stacks: &'a StackTable,
     /// The paths of cgroups, where rows are cgroups.
     pub cgroups: Option<&'a Texts>,
+}
+
+impl<'a> Summary<'a> {
+    /// The same run with another of its tables in the first one's place.
+    pub(super) fn with(&self, section: &'a Section<'a>) -> Summary<'a> {
+        let Section { table, by, rows, totals } = section;
+        Summary { table: *table, by, rows, totals, further: &[], ..*self }
+    }
+
+    /// Every table by itself.
+    pub(super) fn tables(&self) -> impl Iterator<Item = Summary<'a>> {
+        let first = Summary { further: &[], ..*self };
+        let further: &'a [Section<'a>] = self.further;
+        let this = *self;
+        std::iter::once(first).chain(further.iter().map(move |section| this.with(section)))
+    }
 }

@@ -1,13 +1,15 @@
 //! JSON: the stream's lines, every line one object, told apart by `record`, as `docs/stream.md`
 //! describes them; and the report, one object for all.
 
+mod holder;
 mod report;
 mod summary;
 #[cfg(test)]
 mod tests;
 
+use self::holder::{JsonHolder, JsonSplit};
 pub use self::report::report;
-use self::summary::{JsonIdentity, JsonOpen, JsonRow, Totals};
+use self::summary::{JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables};
 use super::escape::json_name;
 use super::lock::KnownLock;
 use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamWait, Summary};
@@ -24,6 +26,7 @@ pub const SCHEMA: u32 = 1;
 /// The largest integer that every JSON reader keeps exactly.
 const MAX_EXACT: u64 = 1 << 53;
 
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack")]
 #[derive(Serialize)]
 #[serde(tag = "record", rename_all = "lowercase")]
 enum Record<'a, F: Serialize> {
@@ -48,7 +51,11 @@ enum Record<'a, F: Serialize> {
         lock_name: Option<Cow<'a, str>>,
         lock_name_by: Option<&'static str>,
         kind: &'static str,
-        flags: String,
+        flags: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        idle: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<&'static str>,
         context: &'static str,
         ret: i32,
         caller: Option<String>,
@@ -57,6 +64,10 @@ enum Record<'a, F: Serialize> {
         #[serde(skip_serializing_if = "Option::is_none")]
         cmdline: Option<Option<Cow<'a, str>>>,
         uncertain: bool,
+        #[serde(flatten)]
+        split: Option<JsonSplit>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        holder: Option<Option<JsonHolder<'a>>>,
     },
     Event {
         ts: u64,
@@ -78,6 +89,8 @@ enum Record<'a, F: Serialize> {
         by: Vec<&'static str>,
         rows: Vec<JsonRow<'a>>,
         totals: Totals<'a>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tables: Vec<JsonTable<'a>>,
         open: Vec<JsonOpen<'a>>,
         quality: &'a Quality,
         identities: Vec<JsonIdentity>,
@@ -121,14 +134,21 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
             lock: Address(wait.lock),
             lock_name: known.as_ref().map(|known| known.name.as_ref().into()),
             lock_name_by: known.as_ref().map(|known| known.by),
-            kind: wait.flags.kind().name(),
-            flags: wait.flags.to_string(),
+            kind: wait.cause.kind().name(),
+            flags: wait.cause.flags().map(|flags| flags.to_string()),
+            idle: wait.cause.flags().is_none().then(|| wait.table.is_idle()),
+            reason: wait.reason,
             context: wait.context.name(),
             ret: wait.ret,
             caller: wait.caller.map(|addr| caller_name(addr, symbols)),
             cgroup: wait.cgroup.map(|path| path.map(json_name)),
             cmdline: wait.cmdline.map(|cmdline| cmdline.map(json_name)),
             uncertain: wait.uncertain,
+            split: wait.off_cpu.map(|off| JsonSplit::new(wait.wait_ns, off)),
+            holder: wait
+                .holder
+                .as_ref()
+                .map(|holder| holder.as_ref().map(|holder| JsonHolder::new(holder, symbols))),
         },
         out,
     )
@@ -169,13 +189,15 @@ pub fn loss(loss: &StreamLoss, out: &mut dyn Write) -> io::Result<()> {
 /// The last line of a stream.
 pub fn summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let row = |row| JsonRow { row, summary };
+    let further: Vec<Summary<'_>> = summary.tables().skip(1).collect();
     line(
         &Plain::Summary {
             duration_ns: summary.duration_ns,
             waits: summary.totals.waits(),
             by: summary.by.iter().map(|by| by.name()).collect(),
             rows: summary.rows.iter().map(row).collect(),
-            totals: Totals(summary.totals),
+            totals: Totals(summary.totals, summary.split),
+            tables: json_tables(&further),
             open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
             quality: summary.quality,
             identities: summary.quality.identities().into_iter().map(JsonIdentity::from).collect(),

@@ -7,8 +7,8 @@ use super::cgroup::short;
 use super::escape::terminal;
 use super::lock::KnownLock;
 use super::text::{caller_text, comm_text};
-use crate::event::{Comm, LockKind, StackId, Tid};
-use crate::report::{By, Part, RowKey};
+use crate::event::{Comm, StackId, Tid, WaitKind};
+use crate::report::{By, Part, RowKey, Table};
 use crate::symbols::{Kallsyms, Waiter};
 
 /// What stands where the name of a row would, if it holds what found no room.
@@ -54,8 +54,15 @@ const TYPE: KeyColumn = number("type", "type", 10);
 const CALLER: KeyColumn = text("caller", "caller");
 
 /// The columns of one key.
-fn columns_of(by: By) -> &'static [KeyColumn] {
+fn columns_of(table: Table, by: By) -> &'static [KeyColumn] {
     const LOCK: [KeyColumn; 4] = [
+        number("lock", "address", 16),
+        text("lock_name", "symbol"),
+        text("lock_name_by", ""),
+        TYPE,
+    ];
+    const FUTEX: [KeyColumn; 5] = [
+        number("pid", "pid", 10),
         number("lock", "address", 16),
         text("lock_name", "symbol"),
         text("lock_name_by", ""),
@@ -65,6 +72,7 @@ fn columns_of(by: By) -> &'static [KeyColumn] {
     const PROCESS: [KeyColumn; 2] = [number("pid", "pid", 10), text("process", "process")];
     match by {
         By::Caller | By::Stack => &const { [TYPE, CALLER] },
+        By::Lock if matches!(table, Table::Futexes | Table::IdleFutexes) => &FUTEX,
         By::Lock => &LOCK,
         By::Task => &TASK,
         By::Process => &PROCESS,
@@ -73,13 +81,17 @@ fn columns_of(by: By) -> &'static [KeyColumn] {
         By::Type => &const { [TYPE] },
         By::Cpu => &const { [number("cpu", "cpu", 5)] },
         By::Context => &const { [number("context", "context", 8)] },
+        By::Owner => &const { [number("owner_tid", "pid", 10), text("owner", "owner")] },
+        By::Chain => &const { [text("chain", "chain")] },
+        By::Reason => &const { [text("reason", "reason")] },
     }
 }
 
 /// The columns of all keys; what two keys share stands once.
-pub(super) fn columns(by: &[By]) -> Vec<KeyColumn> {
+pub(super) fn columns(summary: &Summary<'_>) -> Vec<KeyColumn> {
     let mut columns: Vec<KeyColumn> = Vec::new();
-    for column in by.iter().flat_map(|&by| columns_of(by)) {
+    let all = summary.by.iter().flat_map(|&by| columns_of(summary.table, by));
+    for column in all {
         if !columns.iter().any(|known| known.id == column.id) {
             columns.push(*column);
         }
@@ -90,14 +102,14 @@ pub(super) fn columns(by: &[By]) -> Vec<KeyColumn> {
 /// A row's values for those columns. Of an overflow row only the kind of lock is known.
 pub(super) fn values(key: &RowKey, columns: &[KeyColumn], summary: &Summary<'_>) -> Vec<KeyValue> {
     let value = |column: &KeyColumn| match key {
-        RowKey::Of(parts) => {
-            let found = parts.iter().flatten().find_map(|part| value(part, column.id, summary));
+        RowKey::Of(..) => {
+            let found = key.parts().find_map(|part| value(part, column.id, summary));
             found.unwrap_or(KeyValue::Unknown)
         }
-        RowKey::Overflow(kind) if column.id == TYPE.id => {
-            KeyValue::Text(kind.map_or("any", LockKind::name).to_owned())
+        RowKey::Overflow(_, kind) if column.id == TYPE.id => {
+            KeyValue::Text(kind.map_or("any", WaitKind::name).to_owned())
         }
-        RowKey::Overflow(_) => KeyValue::Unknown,
+        RowKey::Overflow(..) => KeyValue::Unknown,
     };
     columns.iter().map(value).collect()
 }
@@ -111,7 +123,15 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
         (Part::Caller(_, kind) | Part::Stack(_, kind) | Part::Lock(_, kind), "type") => {
             owned(kind.name())
         }
-        (Part::Type(kind), "type") => owned(kind.name()),
+        (Part::Type(kind) | Part::Futex { kind, .. }, "type") => owned(kind.name()),
+        (Part::Futex { pid, shared, .. }, "pid") => match pid {
+            Some(pid) if !shared => KeyValue::Number(pid.0.into()),
+            _ => KeyValue::Unknown,
+        },
+        (Part::Futex { address, .. }, "lock") => KeyValue::Address(address),
+        (Part::Owner(Some(owner)), "owner_tid") => KeyValue::Number(owner.tid.0.into()),
+        (Part::Owner(Some(owner)), "owner") => name(owner.comm),
+        (Part::Reason(reason), "reason") => owned(reason),
         (Part::Caller(caller, _), "caller") => function(caller, symbols),
         (Part::Stack(stack, kind), "caller") => {
             let waiter = if kind.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping };
@@ -151,8 +171,7 @@ fn known_lock<'a>(lock: u64, summary: &Summary<'a>) -> Option<KnownLock<'a>> {
 
 /// The function that a rule has named a row's lock by.
 pub(super) fn lock_rule(key: &RowKey, summary: &Summary<'_>) -> Option<&'static str> {
-    let RowKey::Of(parts) = key else { return None };
-    let lock = parts.iter().flatten().find_map(|part| match part {
+    let lock = key.parts().find_map(|part| match part {
         Part::Lock(lock, _) => Some(*lock),
         _ => None,
     });
@@ -168,8 +187,7 @@ fn function(caller: Option<u64>, symbols: &Kallsyms) -> KeyValue {
 
 /// The stack that a row stands for, if rows are told apart by stacks.
 pub(super) fn stack_of(key: &RowKey) -> Option<StackId> {
-    let RowKey::Of(parts) = key else { return None };
-    parts.iter().flatten().find_map(|part| match part {
+    key.parts().find_map(|part| match part {
         Part::Stack(stack, _) => *stack,
         _ => None,
     })

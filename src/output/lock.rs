@@ -15,6 +15,11 @@ pub(super) struct KnownLock<'a> {
 }
 
 impl<'a> KnownLock<'a> {
+    /// What stands before a name that is only likely.
+    pub(super) fn mark(&self) -> &'static str {
+        if self.rule.is_some() { "~" } else { "" }
+    }
+
     /// The kernel's own symbol at the address, or else what has been found out about the lock.
     pub(super) fn find(
         lock: u64,

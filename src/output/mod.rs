@@ -22,5 +22,6 @@ mod machine;
 mod samples;
 
 pub use input::{
-    FieldValue, RawEvent, ReportInfo, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary,
+    FieldValue, RawEvent, ReportInfo, RunInfo, Section, StreamHolder, StreamLoss, StreamOpen,
+    StreamWait, Summary,
 };

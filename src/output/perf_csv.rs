@@ -6,7 +6,7 @@
 
 use super::escape::cell;
 use super::keys::{KeyColumn, KeyValue, OVERFLOW, columns, lock_rule, stack_of, values};
-use super::machine::figures;
+use super::machine::{Figure, figures};
 use super::table::Detail;
 use super::text::caller_text;
 use super::{Summary, footer};
@@ -39,27 +39,55 @@ pub fn write(
     detail: Detail,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let bare = detail.is_bare(summary.quality);
+    rows(summary, separator, detail, out)?;
+    for table in summary.tables().skip(1) {
+        if !bare {
+            writeln!(out, "# table: {}", table.table.name())?;
+        }
+        rows(&table, separator, detail, out)?;
+    }
+    match bare {
+        true => Ok(()),
+        false => comments_behind(summary, &format!("{separator} "), detail, out),
+    }
+}
+
+/// One table's header and rows.
+fn rows(
+    summary: &Summary<'_>,
+    separator: &str,
+    detail: Detail,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     // Without a heading it is for other programs than perf's.
     let keys: Vec<KeyColumn> =
-        columns(summary.by).into_iter().filter(|column| !column.title.is_empty()).collect();
-    let bare = detail.is_bare(summary.quality);
+        columns(summary).into_iter().filter(|column| !column.title.is_empty()).collect();
     let by_code = summary.by.iter().any(|by| matches!(by, By::Caller | By::Stack));
     let with_stacks = detail == Detail::Everything && by_code;
     let between = format!("{separator} ");
-    if !bare {
+    if !detail.is_bare(summary.quality) {
         let titles = summary.columns.iter().map(|column| column.title);
         let titles = titles.chain(keys.iter().map(|column| column.title));
         let titles: Vec<&str> = titles.chain(with_stacks.then_some("stacktrace")).collect();
         writeln!(out, "# output: {}", titles.join(&between))?;
     }
     for row in summary.rows {
-        let cells = figures(summary, &row.stats).chain(identity(row, &keys, summary, separator));
+        let figures = figures(summary, &row.stats).map(|figure| text(figure, separator));
+        let cells = figures.chain(identity(row, &keys, summary, separator));
         let cells = cells.chain(with_stacks.then(|| stack(row, summary, separator)));
         writeln!(out, "{}", cells.collect::<Vec<_>>().join(&between))?;
     }
-    match bare {
-        true => Ok(()),
-        false => comments_behind(summary, &between, detail, out),
+    Ok(())
+}
+
+fn text(figure: Figure, separator: &str) -> String {
+    match figure {
+        Figure::Number(number) => number.to_string(),
+        Figure::Percent(percent) => percent,
+        Figure::Task(name) => cell(&name, separator).into_owned(),
+        Figure::Code(code) => cell(code.as_bytes(), separator).into_owned(),
+        Figure::Unknown => "Unknown".to_owned(),
     }
 }
 
@@ -79,7 +107,7 @@ fn identity(row: &Row, keys: &[KeyColumn], summary: &Summary<'_>, separator: &st
         KeyValue::Unknown => unknown(column).to_owned(),
     };
     let mut cells: Vec<String> = keys.iter().zip(&values).map(text).collect();
-    if matches!(row.key, RowKey::Overflow(_)) {
+    if matches!(row.key, RowKey::Overflow(..)) {
         let overflow = cell(OVERFLOW.as_bytes(), separator);
         let is_free = |(column, value): (&KeyColumn, &KeyValue)| {
             *value == KeyValue::Unknown && matches!(unknown(column), "Unknown" | "")
@@ -95,7 +123,7 @@ fn identity(row: &Row, keys: &[KeyColumn], summary: &Summary<'_>, separator: &st
 /// What stands for the unknown: as in perf, whose unknown owner is -1 and `Unknown`.
 fn unknown(column: &KeyColumn) -> &'static str {
     match column.id {
-        "tid" | "pid" | "cpu" => "-1",
+        "tid" | "pid" | "cpu" | "owner_tid" => "-1",
         "lock" => "0",
         "lock_name" => "",
         _ => "Unknown",

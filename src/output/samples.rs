@@ -2,7 +2,7 @@
 
 use super::StreamWait;
 use crate::event::{Comm, Context, Cpu, LockFlags, StackId, Tid};
-use crate::report::Witness;
+use crate::report::{Cause, Table, Witness};
 use crate::symbols::{CallerFinder, DerivedName, Kallsyms, LockName, StackTable};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -51,6 +51,7 @@ pub(super) fn witness() -> Witness {
         cpu: Cpu(1),
         context: Context::Softirq,
         stack: Some(StackId(0)),
+        holder: None,
     }
 }
 
@@ -67,7 +68,11 @@ pub(super) fn pipe_wait(comm: &Comm) -> StreamWait<'_> {
         comm_confirmed: true,
         lock: LOCK,
         lock_name: Some(PIPE_MUTEX),
-        flags: LockFlags(33),
+        table: Table::Locks,
+        cause: Cause::Lock(LockFlags(33)),
+        reason: None,
+        off_cpu: None,
+        holder: None,
         context: Context::Task,
         ret: 0,
         caller: Some(PIPE_WRITE),

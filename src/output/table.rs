@@ -1,10 +1,14 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
+use super::escape::terminal;
 use super::keys::{KeyColumn, OVERFLOW, columns, lock_rule, shown, stack_of, values};
+use super::machine::{Figure, figures};
 use super::text::{Seconds, caller_text, task_text};
 use super::{Summary, footer, hist};
-use crate::event::{LockKind, StackId};
-use crate::report::{By, Identity, Part, Quality, Row, RowKey, RowStats, Unit, Witness, scaled};
+use crate::event::{Context, StackId, WaitKind};
+use crate::report::{
+    By, Identity, Owner, Part, Quality, Row, RowKey, RowStats, Unit, Witness, scaled,
+};
 use anstyle::Style;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -57,15 +61,29 @@ const LEAST_LAST: usize = 8;
 ///
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
+    let bare = view.detail.is_bare(summary.quality);
+    rows(summary, view, bare, out)?;
+    for table in summary.tables().skip(1) {
+        if !bare {
+            writeln!(out, " {}:\n", table.table.title())?;
+        }
+        rows(&table, view, bare, out)?;
+    }
+    if bare {
+        return Ok(());
+    }
+    footer::write(summary, view, out)
+}
+
+fn rows(summary: &Summary<'_>, view: View, bare: bool, out: &mut dyn Write) -> io::Result<()> {
     let detail = view.detail;
-    let bare = detail.is_bare(summary.quality);
     if !summary.rows.is_empty() {
         let cells = Cells::new(summary, view);
         if !bare {
             header(summary, &cells, view.heading, out)?;
         }
         for row in summary.rows {
-            figures(summary, &row.stats, out)?;
+            row_figures(summary, &row.stats, out)?;
             writeln!(out, " {}", cells.line(cells.texts(row, summary)))?;
             stack(stack_of(&row.key), summary, out)?;
             if let (Detail::Everything, Some(longest)) = (detail, &row.stats.witness) {
@@ -79,10 +97,7 @@ pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Resu
             writeln!(out)?;
         }
     }
-    if bare {
-        return Ok(());
-    }
-    footer::write(summary, view, out)
+    Ok(())
 }
 
 fn header(
@@ -99,16 +114,18 @@ fn header(
     writeln!(out, " {}{style:#}\n", cells.line(titles))
 }
 
-fn figures(summary: &Summary<'_>, stats: &RowStats, out: &mut dyn Write) -> io::Result<()> {
-    for column in summary.columns {
-        let value = (column.value)(stats, summary.totals);
-        let text = match column.unit {
-            Unit::Count => value.to_string(),
-            Unit::Nanoseconds => {
-                let time = scaled(value);
+fn row_figures(summary: &Summary<'_>, stats: &RowStats, out: &mut dyn Write) -> io::Result<()> {
+    for (column, figure) in summary.columns.iter().zip(figures(summary, stats)) {
+        let text = match (figure, column.unit) {
+            (Figure::Number(ns), Unit::Nanoseconds) => {
+                let time = scaled(ns);
                 format!("{} {:<2}", time.value, time.unit)
             }
-            Unit::PerMille => format!("{}.{}%", value / 10, value % 10),
+            (Figure::Number(count), _) => count.to_string(),
+            (Figure::Percent(percent), _) => format!("{percent}%"),
+            (Figure::Task(name), _) => terminal(&name).into_owned(),
+            (Figure::Code(code), _) => code,
+            (Figure::Unknown, _) => "-".to_owned(),
         };
         write!(out, "{text:>width$} ", width = column.width)?;
     }
@@ -119,7 +136,11 @@ fn figures(summary: &Summary<'_>, stats: &RowStats, out: &mut dyn Write) -> io::
 fn witness(longest: &Witness, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let task = task_text(longest.tid, longest.comm.as_ref(), longest.context);
     let (when, cpu) = (Seconds(longest.ts_ns), longest.cpu.0);
-    writeln!(out, "    longest at {when}: {task} on cpu {cpu}")?;
+    let holder = longest.holder.as_ref().map(|holder| {
+        let task = task_text(holder.tid, holder.comm.as_ref(), Context::Task);
+        format!(", waited for {task} ({})", holder.evidence.name())
+    });
+    writeln!(out, "    longest at {when}: {task} on cpu {cpu}{}", holder.unwrap_or_default())?;
     stack(longest.stack, summary, out)
 }
 
@@ -144,7 +165,7 @@ struct Cells {
 
 impl Cells {
     fn new(summary: &Summary<'_>, view: View) -> Cells {
-        let columns = columns(summary.by);
+        let columns = columns(summary);
         // As in perf the type stands behind the symbol, in brackets, where rows are locks alone;
         // how a name is known shows in its mark.
         let is_apart = |column: &KeyColumn| match column.id {
@@ -169,10 +190,10 @@ impl Cells {
     }
 
     fn texts(&self, row: &Row, summary: &Summary<'_>) -> Vec<String> {
-        let tid = match row.key {
-            RowKey::Of([Some(Part::Task { tid, .. }), ..]) => Some(tid),
+        let tid = row.key.parts().next().and_then(|part| match part {
+            Part::Task { tid, .. } | Part::Owner(Some(Owner { tid, .. })) => Some(*tid),
             _ => None,
-        };
+        });
         let values = values(&row.key, &self.columns, summary);
         let mut texts: Vec<String> = values.iter().map(|value| shown(value, tid)).collect();
         let rule = lock_rule(&row.key, summary);
@@ -192,7 +213,7 @@ impl Cells {
                 symbol.push_str(rule);
             }
         }
-        if matches!(row.key, RowKey::Overflow(_)) {
+        if matches!(row.key, RowKey::Overflow(..)) {
             match texts.last_mut() {
                 Some(last) if last.starts_with(['-', '(']) => {
                     *last =
@@ -245,11 +266,11 @@ fn cut(text: &str, room: usize) -> Cow<'_, str> {
 
 fn kind_of(key: &RowKey) -> Option<&'static str> {
     match key {
-        RowKey::Of(parts) => parts.iter().flatten().find_map(|part| match part {
-            Part::Lock(_, kind) => Some(kind.name()),
+        RowKey::Of(..) => key.parts().find_map(|part| match part {
+            Part::Lock(_, kind) | Part::Futex { kind, .. } => Some(kind.name()),
             _ => None,
         }),
-        RowKey::Overflow(kind) => kind.map(LockKind::name),
+        RowKey::Overflow(_, kind) => kind.map(WaitKind::name),
     }
 }
 

@@ -4,7 +4,7 @@ use super::errno::Errno;
 use super::escape::terminal;
 use super::{FieldValue, RawEvent, StreamLoss, StreamWait};
 use crate::event::{Comm, Context, Tid};
-use crate::report::scaled;
+use crate::report::{Cause, scaled};
 use crate::symbols::{Kallsyms, Symbol};
 use std::fmt;
 use std::io::{self, Write};
@@ -40,16 +40,33 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
     line.right(TIME_END, &Seconds(wait.begin_ns).to_string());
     line.right(CPU_END, &wait.cpu.0.to_string());
     line.left(TASK_START, &task_text(wait.tid, wait.comm, wait.context));
-    line.left(TYPE_START, wait.flags.kind().name());
+    line.left(TYPE_START, type_text(wait));
     line.right(WAIT_END, &scaled(wait.wait_ns).to_string());
     if wait.uncertain {
         line.append("?");
     }
-    line.left(CALLER_START, &caller_text(wait.caller, symbols));
+    line.left(CALLER_START, &place_text(wait, symbols));
+    if let Some(Some(holder)) = &wait.holder {
+        let comm = holder.comm.as_ref();
+        line.append(&format!("  <- {}", task_text(holder.tid, comm, Context::Task)));
+    }
     if wait.ret < 0 {
         line.append(&format!("  failed {}", Errno(wait.ret)));
     }
     line.write(out)
+}
+
+fn type_text(wait: &StreamWait<'_>) -> &'static str {
+    if wait.table.is_idle() { "idle" } else { wait.cause.kind().name() }
+}
+
+/// Where a lock was wanted; of a futex its address, of a sleep its reason.
+fn place_text(wait: &StreamWait<'_>, symbols: &Kallsyms) -> String {
+    match (wait.cause, wait.reason) {
+        (_, Some(reason)) => reason.to_owned(),
+        (Cause::Futex(_), None) => format!("{:#x}", wait.lock),
+        (_, None) => caller_text(wait.caller, symbols),
+    }
 }
 
 /// A gap in one CPU's events.

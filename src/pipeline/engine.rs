@@ -15,11 +15,12 @@ use crate::report::{By, RowKey, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::SubbufLayout;
 
-use super::keep::{Keep, Kept, NamedWait};
+use super::keep::Keep;
 use super::lane::{Decoding, Lane};
 use super::lock_names::LockNames;
 use super::merge::merge;
 use super::mmap_locks::MmapLocks;
+use super::named::{Kept, NamedWait};
 use super::raw::RawStore;
 use super::results::{Results, Sink};
 use super::workers::on_each;
@@ -156,6 +157,7 @@ impl Engine {
     /// Ends the run: counts what is open, and gives all results.
     pub fn finish(mut self) -> Results {
         let mut open = self.sleepers.finish();
+        let holders_forgotten = self.sleepers.holders_forgotten();
         let mut counts = self.sleepers.counts;
         let mut kept = self.kept;
         let mut read = Vec::with_capacity(self.lanes.len());
@@ -170,9 +172,11 @@ impl Engine {
         let stacks = self.decoding.stacks;
         let rows = self.aggregate.snapshot();
         let names = self.lock_names.map(|names| names.finish(&rows.rows, &self.mmap_locks));
-        let named = |wait: OpenWait| self.keep.open(&wait, &self.cache, &stacks);
+        let (keep, cache, mmap_locks) = (&self.keep, &self.cache, &self.mmap_locks);
+        let named = |wait: OpenWait| keep.open(&wait, cache, &stacks, mmap_locks);
         Results {
             counts,
+            holders_forgotten,
             kept,
             open: open.into_iter().filter_map(named).collect(),
             rows,
@@ -187,8 +191,8 @@ impl Engine {
 
     /// How many waits have been kept so far.
     pub fn waits(&self) -> u64 {
-        let lanes = self.lanes.iter().map(|lane| lane.kept.rows.waits());
-        lanes.sum::<u64>() + self.kept.rows.waits()
+        let lanes = self.lanes.iter().map(|lane| lane.kept.kept());
+        lanes.sum::<u64>() + self.kept.kept()
     }
 
     /// How many gaps have been met so far.
@@ -272,7 +276,7 @@ impl Engine {
                 wait.internal |= sleepers.encloses(slept, wait.lock, &wait.begin);
                 let kept = keep.take(wait, cache, stacks, mmap_locks, &mut lane.kept);
                 let Some((named, key, sample)) = kept else { continue };
-                lane.delta.add(key, sample, named.witness(), aggregate);
+                lane.delta.add(key, (sample, named.split()), named.witness(), aggregate);
                 lane.named.push(named);
             }
             lane.delta.flush(aggregate);
@@ -280,7 +284,7 @@ impl Engine {
         for wait in &self.waits {
             let kept = keep.take(wait, cache, stacks, mmap_locks, &mut self.kept);
             let Some((named, key, sample)) = kept else { continue };
-            self.delta.add(key, sample, named.witness(), aggregate);
+            self.delta.add(key, (sample, named.split()), named.witness(), aggregate);
             self.named.push(named);
         }
         self.delta.flush(aggregate);

@@ -8,10 +8,11 @@ use foldhash::fast::RandomState;
 use regex::Regex;
 use regex::bytes::Regex as BytesRegex;
 
+use crate::contention::Cause;
 use crate::event::{Context, LockFlags, StackId};
 use crate::symbols::{Kallsyms, LockName, StackTable};
 
-use super::keep::NamedWait;
+use super::named::NamedWait;
 use super::text_filter::TextFilter;
 
 /// Answers remembered for each question; beyond, they are worked out anew.
@@ -65,7 +66,7 @@ impl Filters {
     /// Whether a wait meets all conditions.
     pub(super) fn pass(&self, named: &NamedWait, stacks: &StackTable) -> bool {
         let wait = &named.wait;
-        among(&self.flags, &wait.flags)
+        self.flags_match(wait.cause)
             && self.lock_matches(named)
             && among(&self.contexts, &wait.begin.context)
             && self.comm.as_ref().is_none_or(|comm| comm.is_match(named.name.comm.as_bytes()))
@@ -81,6 +82,11 @@ impl Filters {
                 .is_none_or(|filter| filter.pass(named.cgroup.and_then(|fact| fact.text), None))
             && self.caller.as_ref().is_none_or(|regex| self.caller_matches(regex, named.caller))
             && (self.stack.is_empty() || self.stack_matches(wait.stack, stacks))
+    }
+
+    /// What is no lock of the kernel's has no flags to ask for.
+    fn flags_match(&self, cause: Cause) -> bool {
+        cause.flags().is_none_or(|flags| among(&self.flags, &flags))
     }
 
     fn lock_matches(&self, named: &NamedWait) -> bool {
@@ -155,9 +161,10 @@ mod tests {
 
     use super::Filters;
     use crate::cmdline_cache::{Certainty, TaskName};
-    use crate::contention::Wait;
+    use crate::contention::{Cause, OffCpu, Wait};
     use crate::event::{Comm, Context, Cpu, Head, LockFlags, StackId, Stamp, Tid};
     use crate::pipeline::NamedWait;
+    use crate::report::Table;
     use crate::symbols::{CallerFinder, Kallsyms, LockName, StackTable};
 
     const LIST: &[u8] = b"1000 t anon_pipe_write\n2000 t vfs_write\n3000 t ksys_write\n";
@@ -175,16 +182,28 @@ mod tests {
             begin,
             end_ns: 2,
             lock: 64,
-            flags: LockFlags(flags),
+            cause: Cause::Lock(LockFlags(flags)),
             ret: 0,
             stack,
             slept: false,
+            off_cpu: OffCpu::default(),
+            holder: None,
             uncertain: false,
             internal: false,
         };
         let caller = stack.map(|_| 0x1043);
         let lock_name = Some(LockName::MmapLock);
-        NamedWait { wait, name, caller, lock_name, cgroup: None, cmdline: None }
+        NamedWait {
+            wait,
+            table: Table::Locks,
+            name,
+            caller,
+            lock_name,
+            holder: None,
+            reason: None,
+            cgroup: None,
+            cmdline: None,
+        }
     }
 
     #[test]

@@ -5,13 +5,15 @@ use std::num::NonZeroUsize;
 
 use crate::aggregate::Sample;
 use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
-use crate::contention::{OpenWait, Outcome, Wait};
-use crate::event::{Comm, Context, Cpu, Head, LockFlags, StackId, Tid};
-use crate::report::{By, Part, RowKey, RowStats, Witness};
+use crate::contention::{Cause, Holder, OpenWait, Outcome, Wait, is_idle};
+use crate::event::{Cpu, Head, StackId, Tid};
+use crate::report::{By, RowKey, Table};
 use crate::symbols::{LockName, StackTable, Waiter};
 
 use super::filters::Filters;
 use super::mmap_locks::MmapLocks;
+use super::named::{Kept, NamedHolder, NamedWait, OpenNamed};
+use super::parts::part;
 use super::targets::Targets;
 
 /// Which waits reach the rows and the stream. What is left out still counts in the pairing.
@@ -32,99 +34,6 @@ pub struct Keep {
     /// Stacks in rows begin at the caller and have at most so many frames; all and whole if not
     /// given.
     pub max_stack: Option<NonZeroUsize>,
-}
-
-/// A finished wait under its name.
-#[derive(Debug, Clone, Copy)]
-pub struct NamedWait {
-    /// The wait.
-    pub wait: Wait,
-    /// Who waited, at the instant the wait began.
-    pub name: TaskName,
-    /// The address of the call that wanted the lock, where a stack was recorded.
-    pub caller: Option<u64>,
-    /// What the lock is known as, beside its address and a symbol there.
-    pub lock_name: Option<LockName>,
-    /// The task's cgroup at that instant, where cgroups are kept.
-    pub cgroup: Option<Fact>,
-    /// Its process's command line, where they are kept.
-    pub cmdline: Option<Fact>,
-}
-
-/// A wait that is still open, under its name.
-#[derive(Debug, Clone, Copy)]
-pub struct OpenNamed {
-    /// The wait.
-    pub wait: OpenWait,
-    /// Who waits.
-    pub name: TaskName,
-    /// The address of the call that wanted the lock, where a stack was recorded.
-    pub caller: Option<u64>,
-}
-
-/// Where the finished waits went: every one is in exactly one of these.
-#[derive(Debug, Clone, Default)]
-pub struct Kept {
-    /// In the rows, and streamed.
-    pub rows: RowStats,
-    /// Of those: waits for a part of a lock that the task waits for anyway. Their time is in the
-    /// outer wait's too.
-    pub internal: RowStats,
-    /// Our own.
-    pub own: u64,
-    /// Of tasks, on CPUs, for locks or from callers that were not asked for.
-    pub not_asked: u64,
-    /// Shorter than asked for.
-    pub short: u64,
-    /// Of those in the rows: under no name.
-    pub name_unknown: u64,
-    /// Of those in the rows: a loss may have swallowed a change of their name.
-    pub name_unconfirmed: u64,
-    /// Of those in the rows: without a stack.
-    pub no_stack: u64,
-    /// Of those that were wanted, filters aside: of a task whose cgroup was never learned.
-    pub cgroup_unknown: u64,
-    /// And whose cgroup is only likely.
-    pub cgroup_unconfirmed: u64,
-    /// And whose process's command line could not be read in time.
-    pub cmdline_unread: u64,
-}
-
-impl NamedWait {
-    /// What a row keeps of it if it is the row's longest.
-    pub(super) fn witness(&self) -> Witness {
-        let begin = &self.wait.begin;
-        Witness {
-            ts_ns: begin.ts_ns,
-            tid: begin.tid,
-            comm: known_comm(&self.name),
-            cpu: begin.cpu,
-            context: begin.context,
-            stack: self.wait.stack,
-        }
-    }
-}
-
-impl Kept {
-    /// Adds another part of the same run.
-    pub(super) fn merge(&mut self, other: &Kept) {
-        self.rows.merge(&other.rows);
-        self.internal.merge(&other.internal);
-        self.own += other.own;
-        self.not_asked += other.not_asked;
-        self.short += other.short;
-        self.name_unknown += other.name_unknown;
-        self.name_unconfirmed += other.name_unconfirmed;
-        self.no_stack += other.no_stack;
-        self.cgroup_unknown += other.cgroup_unknown;
-        self.cgroup_unconfirmed += other.cgroup_unconfirmed;
-        self.cmdline_unread += other.cmdline_unread;
-    }
-
-    /// All waits that finished, whether kept or not.
-    pub fn waits(&self) -> u64 {
-        self.rows.waits() + self.own + self.not_asked + self.short
-    }
 }
 
 impl Keep {
@@ -148,11 +57,15 @@ impl Keep {
             kept.not_asked += 1;
             return None;
         }
+        let table = table(wait);
         let mut named = NamedWait {
             wait: *wait,
+            table,
             name,
-            caller: caller(wait.stack, wait.flags, stacks),
-            lock_name: lock_name(wait, stacks, mmap_locks),
+            caller: caller(wait.stack, wait.cause, stacks),
+            lock_name: lock_name(wait.lock, wait.cause, wait.stack, stacks, mmap_locks),
+            holder: wait.holder.map(|holder| named_holder(holder, cache, stacks)),
+            reason: None,
             cgroup: cache.cgroup_at(begin.tid, &name, begin.stamp),
             cmdline: cache.cmdline_at(begin.tid, &name, begin.stamp),
         };
@@ -165,7 +78,8 @@ impl Keep {
             return None;
         }
         named.wait.stack = self.cut(wait, stacks);
-        let sample = count(&named, kept);
+        let sample = sample(wait);
+        kept.count(&named, sample);
         Some((named, self.row_key(&named, cache), sample))
     }
 
@@ -175,11 +89,17 @@ impl Keep {
         wait: &OpenWait,
         cache: &CmdlineCache,
         stacks: &StackTable,
+        mmap_locks: &MmapLocks,
     ) -> Option<OpenNamed> {
         let begin = &wait.begin;
         let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
-        let caller = caller(wait.stack, wait.flags, stacks);
-        self.shows(begin, &name).then_some(OpenNamed { wait: *wait, name, caller })
+        self.shows(begin, &name).then(|| OpenNamed {
+            wait: *wait,
+            name,
+            caller: caller(wait.stack, wait.cause, stacks),
+            lock_name: lock_name(wait.lock, wait.cause, wait.stack, stacks, mmap_locks),
+            holder: wait.holder.map(|holder| named_holder(holder, cache, stacks)),
+        })
     }
 
     /// Whether an event of this task is streamed.
@@ -189,7 +109,7 @@ impl Keep {
 
     fn cut(&self, wait: &Wait, stacks: &StackTable) -> Option<StackId> {
         let (Some(stack), Some(most)) = (wait.stack, self.max_stack) else { return wait.stack };
-        Some(stacks.cut(stack, waiter(wait.flags), most.get()))
+        Some(stacks.cut(stack, waiter(wait.cause), most.get()))
     }
 
     /// Whether a wanted wait passes the filters; what is not known of its task is counted before.
@@ -211,71 +131,60 @@ impl Keep {
     }
 
     fn row_key(&self, named: &NamedWait, cache: &CmdlineCache) -> RowKey {
-        RowKey::of(self.by.iter().map(|&by| part(by, named, cache)))
-    }
-}
-
-fn part(by: By, named: &NamedWait, cache: &CmdlineCache) -> Part {
-    let NamedWait { wait, name, caller, .. } = named;
-    let begin = &wait.begin;
-    let kind = wait.flags.kind();
-    let tid = begin.tid;
-    match (by, begin.context) {
-        (By::Caller, _) => Part::Caller(*caller, kind),
-        (By::Stack, _) => Part::Stack(wait.stack, kind),
-        (By::Lock, _) => Part::Lock(wait.lock, kind),
-        (By::Type, _) => Part::Type(kind),
-        (By::Cpu, _) => Part::Cpu(begin.cpu),
-        (By::Context, context) => Part::Context(context),
-        (By::Task, Context::Task) => {
-            Part::Task { tid, incarnation: name.incarnation, comm: known_comm(name) }
-        }
-        (By::Task, context) => Part::Interrupt(context),
-        (By::Cgroup, _) => Part::Cgroup(named.cgroup.and_then(|cgroup| cgroup.text)),
-        (By::Comm, _) => Part::Comm(known_comm(name)),
-        (By::Process, _) => {
-            let leader = name.tgid.map(|tgid| cache.name_at(tgid, begin.cpu, begin.stamp));
-            Part::Process {
-                pid: name.tgid,
-                incarnation: leader.map_or(0, |leader| leader.incarnation),
-                comm: leader.as_ref().and_then(known_comm),
-            }
+        let parts =
+            |keys: &[By]| RowKey::of(named.table, keys.iter().map(|&by| part(by, named, cache)));
+        match named.table {
+            Table::Locks => parts(&self.by),
+            other => parts(&other.keys(&self.by)),
         }
     }
 }
 
-/// The name, where there is one.
-pub(super) fn known_comm(name: &TaskName) -> Option<Comm> {
-    (name.certainty != Certainty::Unknown).then_some(name.comm)
+fn caller(stack: Option<StackId>, cause: Cause, stacks: &StackTable) -> Option<u64> {
+    stack.and_then(|stack| stacks.caller(stack, waiter(cause)))
 }
 
-fn caller(stack: Option<StackId>, flags: LockFlags, stacks: &StackTable) -> Option<u64> {
-    stack.and_then(|stack| stacks.caller(stack, waiter(flags)))
+fn waiter(cause: Cause) -> Waiter {
+    if cause.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping }
 }
 
-fn waiter(flags: LockFlags) -> Waiter {
-    if flags.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping }
+/// The holder's name is that of the moment at which it let the lock go. Where it did is the first
+/// frame that is not the lock's own, as it is for waiters.
+fn named_holder(holder: Holder, cache: &CmdlineCache, stacks: &StackTable) -> NamedHolder {
+    let Holder { head, stack, .. } = holder;
+    NamedHolder {
+        holder,
+        name: cache.name_at(head.tid, head.cpu, head.stamp),
+        caller: stack.and_then(|stack| stacks.caller(stack, Waiter::Waker)),
+    }
 }
 
-fn lock_name(wait: &Wait, stacks: &StackTable, mmap_locks: &MmapLocks) -> Option<LockName> {
-    let kind = wait.flags.kind();
-    let derived = || stacks.lock_name(wait.stack?, kind).map(LockName::Derived);
-    mmap_locks.name(wait.lock, kind).or_else(derived)
+fn table(wait: &Wait) -> Table {
+    match wait.cause {
+        Cause::Lock(_) => Table::Locks,
+        Cause::Futex(call) if is_idle(&call, wait.ret) => Table::IdleFutexes,
+        Cause::Futex(_) => Table::Futexes,
+        Cause::Sleep(_) => Table::Sleeps,
+    }
 }
 
-fn count(named: &NamedWait, kept: &mut Kept) -> Sample {
-    let wait_ns = named.wait.wait_ns();
-    let sample = match named.wait.outcome() {
+fn lock_name(
+    lock: u64,
+    cause: Cause,
+    stack: Option<StackId>,
+    stacks: &StackTable,
+    mmap_locks: &MmapLocks,
+) -> Option<LockName> {
+    let kind = cause.kind();
+    let derived = || stacks.lock_name(stack?, kind).map(LockName::Derived);
+    mmap_locks.name(lock, kind).or_else(derived)
+}
+
+fn sample(wait: &Wait) -> Sample {
+    let wait_ns = wait.wait_ns();
+    match wait.outcome() {
         Outcome::Acquired => Sample::Acquired(wait_ns),
         Outcome::Failed(_) => Sample::Failed(wait_ns),
         Outcome::Uncertain => Sample::Uncertain(wait_ns),
-    };
-    kept.rows.add(sample, named.witness());
-    if named.wait.internal {
-        kept.internal.add(sample, named.witness());
     }
-    kept.name_unknown += u64::from(named.name.certainty == Certainty::Unknown);
-    kept.name_unconfirmed += u64::from(named.name.certainty == Certainty::Unconfirmed);
-    kept.no_stack += u64::from(named.caller.is_none());
-    sample
 }

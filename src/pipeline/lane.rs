@@ -11,8 +11,8 @@ use crate::report::{RowKey, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::{Abi, PageFault, Record, Resume, Step, SubbufLayout, walk};
 
-use super::keep::{Kept, NamedWait};
 use super::mmap_locks::Taken;
+use super::named::{Kept, NamedWait};
 use super::raw::RawStore;
 
 /// What decoding needs to know; the same for every CPU.
@@ -183,6 +183,11 @@ impl Lane {
             Ok(Decoded::LockEnd { lock, ret }) => Body::LockEnd { lock, ret },
             Ok(Decoded::Task(task)) => Body::Task(task),
             Ok(Decoded::MmapLock { mm }) => Body::MmapLock { mm },
+            Ok(Decoded::Switch { prev, left_as, next }) => Body::Switch { prev, left_as, next },
+            Ok(Decoded::Waking { tid }) => Body::Waking { tid },
+            Ok(Decoded::Released { lock }) => Body::Released { lock },
+            Ok(Decoded::FutexEnter(call)) => Body::FutexEnter(call),
+            Ok(Decoded::FutexExit { ret }) => Body::FutexExit { ret },
             Ok(Decoded::Exec { tid, old_tid, filename }) => {
                 let filename = filename.and_then(|filename| with.texts.filename(filename));
                 Body::Task(TaskEvent::Exec { tid, old_tid, filename })

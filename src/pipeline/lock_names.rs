@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::event::LockKind;
+use crate::event::WaitKind;
 use crate::report::{Part, RowKey, RowStats};
 use crate::symbols::LockName;
 
-use super::keep::NamedWait;
 use super::mmap_locks::MmapLocks;
+use super::named::NamedWait;
 
 /// Names by address, at most a given number.
 ///
@@ -73,9 +73,8 @@ impl LockNames {
     }
 }
 
-fn lock_of(key: &RowKey) -> Option<(u64, LockKind)> {
-    let RowKey::Of(parts) = key else { return None };
-    parts.iter().flatten().find_map(|part| match *part {
+fn lock_of(key: &RowKey) -> Option<(u64, WaitKind)> {
+    key.parts().find_map(|part| match *part {
         Part::Lock(lock, kind) => Some((lock, kind)),
         _ => None,
     })

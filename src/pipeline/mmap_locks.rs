@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use crate::event::{Body, Context, Event, LockKind, Tid};
+use crate::event::{Body, Context, Event, Tid, WaitKind};
 use crate::symbols::LockName;
 
 /// A lock farther from the `mm_struct` is none of its own: that is 1.4 KiB long (6.18, x86), and
@@ -69,12 +69,12 @@ impl MmapLocks {
     }
 
     /// The lock's name, if it is a known address space's.
-    pub(super) fn name(&self, lock: u64, kind: LockKind) -> Option<LockName> {
+    pub(super) fn name(&self, lock: u64, kind: WaitKind) -> Option<LockName> {
         let mm = lock.checked_sub(self.offset?)?;
         let is_rwsem = match kind {
-            LockKind::RwsemRead | LockKind::RwsemWrite => true,
+            WaitKind::RwsemRead | WaitKind::RwsemWrite => true,
             // PREEMPT_RT's.
-            LockKind::RwlockRtRead | LockKind::RwlockRtWrite | LockKind::RtMutex => true,
+            WaitKind::RwlockRtRead | WaitKind::RwlockRtWrite | WaitKind::RtMutex => true,
             _ => false,
         };
         (is_rwsem && self.spaces.contains(&mm)).then_some(LockName::MmapLock)
@@ -104,7 +104,7 @@ impl MmapLocks {
 #[cfg(test)]
 mod tests {
     use super::{MmapLocks, Taken};
-    use crate::event::{Body, Context, Cpu, Event, Head, LockFlags, LockKind, Stamp, Tid};
+    use crate::event::{Body, Context, Cpu, Event, Head, LockFlags, Stamp, Tid, WaitKind};
     use crate::symbols::LockName;
 
     const MM: u64 = 0xffff_8881_0010_0000;
@@ -135,14 +135,14 @@ mod tests {
         let pair = &[task(1, end(MM + OFFSET)), task(1, Body::MmapLock { mm: MM })][..];
         let other = &[task(2, Body::MmapLock { mm: MM + 0x5000 })][..];
         let two = learned([pair, pair, other]);
-        assert_eq!(two.name(MM + OFFSET, LockKind::RwsemRead), None);
+        assert_eq!(two.name(MM + OFFSET, WaitKind::RwsemRead), None);
         let three = learned([pair, pair, other, pair]);
         let name = |lock, kind| three.name(lock, kind);
-        assert_eq!(name(MM + OFFSET, LockKind::RwsemRead), Some(LockName::MmapLock));
-        assert_eq!(name(MM + 0x5000 + OFFSET, LockKind::RwsemWrite), Some(LockName::MmapLock));
-        assert_eq!(name(MM + 0x5000 + OFFSET, LockKind::Mutex), None);
-        assert_eq!(name(MM + 0x9000 + OFFSET, LockKind::RwsemWrite), None);
-        assert_eq!(name(0, LockKind::RwsemWrite), None);
+        assert_eq!(name(MM + OFFSET, WaitKind::RwsemRead), Some(LockName::MmapLock));
+        assert_eq!(name(MM + 0x5000 + OFFSET, WaitKind::RwsemWrite), Some(LockName::MmapLock));
+        assert_eq!(name(MM + 0x5000 + OFFSET, WaitKind::Mutex), None);
+        assert_eq!(name(MM + 0x9000 + OFFSET, WaitKind::RwsemWrite), None);
+        assert_eq!(name(0, WaitKind::RwsemWrite), None);
     }
 
     #[test]
@@ -159,12 +159,12 @@ mod tests {
         for event in between {
             let window = [of(1, Context::Task, end(lock)), event, taken];
             let locks = learned([&window[..]; 9]);
-            assert_eq!(locks.name(lock, LockKind::RwsemRead), None, "{event:?}");
+            assert_eq!(locks.name(lock, WaitKind::RwsemRead), None, "{event:?}");
         }
         // An interrupt on top of the task does not come between; a lock elsewhere is another's.
         let interrupted = [of(1, Context::Task, end(lock)), of(1, Context::Hardirq, begin), taken];
         let elsewhere = [of(1, Context::Task, end(MM - 8)), taken];
-        assert!(learned([&interrupted[..]; 3]).name(lock, LockKind::RwsemRead).is_some());
-        assert!(learned([&elsewhere[..]; 9]).name(MM - 8, LockKind::RwsemRead).is_none());
+        assert!(learned([&interrupted[..]; 3]).name(lock, WaitKind::RwsemRead).is_some());
+        assert!(learned([&elsewhere[..]; 9]).name(MM - 8, WaitKind::RwsemRead).is_none());
     }
 }

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use crate::aggregate::Snapshot;
 use crate::cmdline_cache::{CacheCounters, FactsGivenUp};
-use crate::contention::Counts;
+use crate::contention::CauseCounts;
 use crate::event::{Cpu, Gap};
 use crate::report::{RowKey, Witness};
 use crate::symbols::{LockName, StackTable};
 
-use super::keep::{Kept, NamedWait, OpenNamed};
 use super::lane::ReadCounts;
+use super::named::{Kept, NamedWait, OpenNamed};
 use super::raw::RawEvent;
 
 /// Where a window's results go, each in the order of time.
@@ -42,7 +42,9 @@ impl<S: Sink> Sink for Option<S> {
 #[derive(Debug)]
 pub struct Results {
     /// Where every begin and end went.
-    pub counts: Counts,
+    pub counts: CauseCounts,
+    /// Locks whose holders were forgotten for want of room.
+    pub holders_forgotten: u64,
     /// Where every finished wait went.
     pub kept: Kept,
     /// The waits that were asked for and still open at the end, oldest first.

@@ -3,86 +3,17 @@
 use std::path::Path;
 
 use crate::cmdline_cache::proc::{self, PidNamespace, SeededTask};
-use crate::contention::Begins;
 use crate::event::decode::Decoder;
-use crate::event::{LockFlags, Stamp, Tid};
-use crate::tracefs::{
-    self, Abi, Config, Endian, EventFormat, Instance, Leftovers, Reader, SubbufLayout, Tracefs,
-};
+use crate::event::{Stamp, Tid};
+use crate::tracefs::{self, Abi, Endian, EventFormat, Instance, Leftovers, SubbufLayout, Tracefs};
 
 use super::error::Error;
 use super::live::Live;
 use super::nested;
-
-/// Who was born, renamed, replaced or left: needed for names, and on before anything else.
-pub const TASK_EVENTS: [(&str, &str); 5] = [
-    ("task", "task_newtask"),
-    ("task", "task_rename"),
-    ("sched", "sched_process_fork"),
-    ("sched", "sched_process_exec"),
-    ("sched", "sched_process_exit"),
-];
-
-/// End and begin of waits, in the order of enabling, which takes the kernel milliseconds for each:
-/// a begin whose end is not recorded yet would wait for ever.
-pub const LOCK_EVENTS: [(&str, &str); 2] =
-    [("lock", "contention_end"), ("lock", "contention_begin")];
-
-/// Who moved to another cgroup.
-pub const CGROUP_EVENTS: [(&str, &str); 2] =
-    [("cgroup", "cgroup_attach_task"), ("cgroup", "cgroup_transfer_tasks")];
-
-/// The record of a kernel stack. It is not enabled: a trigger makes it.
-const STACK_EVENT: (&str, &str) = ("ftrace", "kernel_stack");
-
-/// Which address space's lock was taken. It is recorded only in the moment behind a wait's end,
-/// since any page fault or mapping may raise it: the lock's release ends that moment.
-const MMAP_LOCK_EVENT: (&str, &str) = ("mmap_lock", "mmap_lock_acquire_returned");
-const MMAP_LOCK_FROM: (&str, &str) = ("lock", "contention_end");
-const MMAP_LOCK_UNTIL: (&str, &str) = ("mmap_lock", "mmap_lock_released");
-
-/// What to trace, and how.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// The instance's settings.
-    pub instance: Config,
-    /// How rings are read.
-    pub reader: Reader,
-    /// Whether a kernel stack is recorded with each begin.
-    pub stacks: bool,
-    /// Whether moves between cgroups are recorded.
-    pub cgroups: bool,
-    /// Begins with these flags only; with any if empty. An end whose begin is left out is recorded
-    /// all the same, since it carries no flags.
-    pub flags: Vec<LockFlags>,
-    /// Whether to learn from the kernel which locks are an address space's `mmap_lock`.
-    pub mmap_lock: bool,
-    /// Further events, by system and name.
-    pub further: Vec<(String, String)>,
-}
-
-impl Plan {
-    /// Which begins the trace has.
-    pub fn begins(&self) -> Begins {
-        if self.flags.is_empty() { Begins::All } else { Begins::Filtered }
-    }
-
-    /// The events that tell of tasks.
-    fn task_events(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        TASK_EVENTS.into_iter().chain(CGROUP_EVENTS.into_iter().filter(|_| self.cgroups))
-    }
-
-    /// The kernel-side filter on begins. A mutex's phases go together: the first one may spin.
-    fn condition(&self) -> Option<String> {
-        let mutex = |flags: &&LockFlags| flags.is_mutex();
-        let both = ["flags == 32", "flags == 33"].map(str::to_owned);
-        let phases = self.flags.iter().any(|flags| flags.is_mutex()).then_some(both);
-        let others = self.flags.iter().filter(|flags| !mutex(flags));
-        let terms = others.map(|flags| format!("flags == {}", flags.0));
-        let terms: Vec<String> = terms.chain(phases.into_iter().flatten()).collect();
-        (!terms.is_empty()).then(|| terms.join(" || "))
-    }
-}
+use super::plan::{
+    LOCK_EVENTS, MAY_HOLD_LOCKS, MMAP_LOCK_EVENT, MMAP_LOCK_FROM, MMAP_LOCK_UNTIL, Need, Plan,
+    STACK_EVENT, WAKING_EVENT,
+};
 
 /// A trace that is set up: tasks are followed, locks not yet.
 #[derive(Debug)]
@@ -161,6 +92,13 @@ impl Live {
         if plan.mmap_lock {
             instance.record_between(MMAP_LOCK_EVENT, MMAP_LOCK_FROM, MMAP_LOCK_UNTIL)?;
         }
+        for ((system, event), _) in present(instance, plan) {
+            instance.enable(system, event)?;
+        }
+        if plan.extras.holder_stacks {
+            let (system, event) = WAKING_EVENT;
+            instance.record_stacks(system, event, Some(MAY_HOLD_LOCKS))?;
+        }
         for (system, event) in &plan.further {
             instance.enable(system, event)?;
         }
@@ -171,9 +109,21 @@ impl Live {
     }
 }
 
+/// The further events that this kernel has, and those it must have.
+fn present(
+    instance: &Instance,
+    plan: &Plan,
+) -> impl Iterator<Item = ((&'static str, &'static str), Need)> + use<> {
+    let is_there = |((system, event), need): &((&str, &str), Need)| {
+        *need == Need::Must || instance.has_event(system, event)
+    };
+    plan.extra_events().into_iter().filter(is_there).collect::<Vec<_>>().into_iter()
+}
+
 fn formats(instance: &Instance, plan: &Plan) -> Result<Vec<EventFormat>, Error> {
     let fixed = LOCK_EVENTS.into_iter().chain(plan.task_events()).chain([STACK_EVENT]);
-    let fixed: Vec<(&str, &str)> = fixed.collect();
+    let extra = present(instance, plan).map(|(event, _)| event);
+    let fixed: Vec<(&str, &str)> = fixed.chain(extra).collect();
     let further = plan.further.iter().map(|(system, event)| (system.as_str(), event.as_str()));
     let mmap_lock = plan.mmap_lock.then_some(MMAP_LOCK_EVENT);
     let parsed = fixed.into_iter().chain(mmap_lock).chain(further).map(|(system, event)| {

@@ -4,13 +4,14 @@ use std::io;
 use std::sync::Arc;
 
 use crate::cmdline_cache::{Certainty, Fact};
+use crate::contention::Holder;
 use crate::event::decode::Frames;
 use crate::event::{Comm, Cpu, Gap, TextId, Texts};
-use crate::output::{self, FieldValue, RunInfo, StreamLoss, StreamWait, json, text};
+use crate::output::{self, FieldValue, RunInfo, StreamHolder, StreamLoss, StreamWait, json, text};
 use crate::symbols::Kallsyms;
 use crate::tracefs::{Abi, EventFormat, Value};
 
-use super::keep::{NamedWait, known_comm};
+use super::named::{NamedHolder, NamedWait, known_comm};
 use super::queue::Queue;
 use super::raw::RawEvent;
 use super::results::Sink;
@@ -33,12 +34,22 @@ pub struct StreamTexts {
     pub cmdlines: Option<Arc<Texts>>,
 }
 
+/// What is told of each wait beyond what all have.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Shows {
+    /// Where its time went.
+    pub split: bool,
+    /// Who had the lock.
+    pub holders: bool,
+}
+
 /// Turns results into lines and queues them, a window at a time.
 #[derive(Debug)]
 pub struct Stream<'a> {
     format: Format,
     symbols: &'a Kallsyms,
     texts: StreamTexts,
+    shows: Shows,
     queue: Queue,
     lines: Vec<u8>,
     count: u64,
@@ -47,13 +58,18 @@ pub struct Stream<'a> {
 impl<'a> Stream<'a> {
     /// Lines of this format go to `queue`, addresses under the names of `symbols`.
     pub fn new(format: Format, symbols: &'a Kallsyms, queue: Queue) -> Stream<'a> {
-        let texts = StreamTexts::default();
-        Stream { format, symbols, texts, queue, lines: Vec::new(), count: 0 }
+        let (texts, shows) = (StreamTexts::default(), Shows::default());
+        Stream { format, symbols, texts, shows, queue, lines: Vec::new(), count: 0 }
     }
 
     /// Also tells of each wait what is kept in these.
     pub fn with_texts(self, texts: &StreamTexts) -> Stream<'a> {
         Stream { texts: texts.clone(), ..self }
+    }
+
+    /// Also tells these of each wait.
+    pub fn showing(self, shows: Shows) -> Stream<'a> {
+        Stream { shows, ..self }
     }
 
     /// The line, or record, before all others.
@@ -104,6 +120,8 @@ impl Sink for Stream<'_> {
         let wait = StreamWait {
             cgroup: cgroup.as_ref().map(Option::as_deref),
             cmdline: cmdline.as_ref().map(Option::as_deref),
+            off_cpu: self.shows.split.then_some(named.wait.off_cpu),
+            holder: self.shows.holders.then(|| named.holder.as_ref().map(stream_holder)),
             ..stream_wait(named, comm.as_ref())
         };
         self.line(|format, out| match format {
@@ -149,6 +167,19 @@ fn fact_text(fact: Option<Fact>, texts: Option<&Texts>) -> Option<Option<Arc<[u8
     fact.map(|fact| fact.text.and_then(get))
 }
 
+/// Whoever had the lock, for the writers.
+pub(super) fn stream_holder(named: &NamedHolder) -> StreamHolder {
+    let Holder { head, evidence, held_ns, .. } = named.holder;
+    StreamHolder {
+        ts_ns: head.ts_ns,
+        tid: head.tid,
+        comm: known_comm(&named.name),
+        evidence,
+        caller: named.caller,
+        held_ns,
+    }
+}
+
 fn stream_wait<'a>(named: &NamedWait, comm: Option<&'a Comm>) -> StreamWait<'a> {
     let wait = &named.wait;
     StreamWait {
@@ -162,7 +193,11 @@ fn stream_wait<'a>(named: &NamedWait, comm: Option<&'a Comm>) -> StreamWait<'a> 
         comm_confirmed: named.name.certainty == Certainty::Known,
         lock: wait.lock,
         lock_name: named.lock_name,
-        flags: wait.flags,
+        table: named.table,
+        cause: wait.cause,
+        reason: named.reason,
+        off_cpu: None,
+        holder: None,
         context: wait.begin.context,
         ret: wait.ret,
         caller: named.caller,

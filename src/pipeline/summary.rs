@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use crate::aggregate::Stats;
 use crate::event::Cpu;
 use crate::output::StreamOpen;
-use crate::report::{CpuEvents, Quality};
+use crate::report::{CpuEvents, Quality, RowKey, Table};
 use crate::tracefs::CpuStats;
 
-use super::keep::known_comm;
 use super::lane::ReadCounts;
+use super::named::known_comm;
 use super::results::Results;
+use super::stream::stream_holder;
 
 /// How good a run's data is. `stats` are the kernel's own counters after the last drain; a
 /// recording has none. `stacks_wanted`: a wait without a stack lacks one.
@@ -24,11 +25,15 @@ pub fn quality(
     let all =
         |count: fn(&ReadCounts) -> u64| results.read.iter().map(|(_, read)| count(read)).sum();
     Quality {
-        pairing: results.counts,
+        pairing: results.counts.locks,
+        futexes: results.counts.futexes,
+        sleeps: results.counts.sleeps,
+        holders: kept.holders,
+        holders_forgotten: results.holders_forgotten,
         internal: kept.internal.waits(),
         internal_total_ns: kept.internal.wait_total_ns,
-        kept: kept.rows.waits(),
-        in_rows: results.rows.waits(),
+        kept: kept.kept(),
+        in_rows: in_rows(results),
         in_overflow: results.rows.overflow.iter().map(Stats::waits).sum(),
         own: kept.own,
         not_asked: kept.not_asked,
@@ -58,6 +63,15 @@ pub fn quality(
     }
 }
 
+/// The waits that rows and overflow rows hold. Those of chains are the locks' once more.
+fn in_rows(results: &Results) -> u64 {
+    let rows = results.rows.rows.iter().map(|(key, stats)| (key.table(), stats));
+    let overflow = results.rows.overflow.iter().enumerate();
+    let overflow = overflow.map(|(bucket, stats)| (RowKey::of_bucket(bucket).table(), stats));
+    let once = rows.chain(overflow).filter(|(table, _)| *table != Table::Chains);
+    once.map(|(_, stats)| stats.waits()).fold(0, u64::saturating_add)
+}
+
 /// The waits that were still open, for the writers.
 pub fn open_waits(results: &Results) -> Vec<StreamOpen> {
     let open = results.open.iter().map(|open| StreamOpen {
@@ -67,7 +81,10 @@ pub fn open_waits(results: &Results) -> Vec<StreamOpen> {
         comm: known_comm(&open.name),
         cpu: open.wait.begin.cpu,
         lock: open.wait.lock,
-        flags: open.wait.flags,
+        cause: open.wait.cause,
+        lock_name: open.lock_name,
+        stack: open.wait.stack,
+        holder: open.holder.as_ref().map(stream_holder),
         context: open.wait.begin.context,
         caller: open.caller,
     });

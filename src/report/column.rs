@@ -11,6 +11,10 @@ pub enum Unit {
     Nanoseconds,
     /// Tenths of a percent; shown as percent with one decimal.
     PerMille,
+    /// No number: the task that the row's longest wait waited for.
+    Holder,
+    /// No number: where that task let the lock go.
+    HolderCaller,
 }
 
 /// One column of a report.
@@ -31,7 +35,7 @@ pub struct Column {
 }
 
 /// Every column; perf's own first (tools/perf/builtin-lock.c, 6.1 to 7.3).
-pub static COLUMNS: [Column; 11] = [
+pub static COLUMNS: [Column; 17] = [
     count("contended", "contended", "How many waits got the lock", |row, _| row.contended),
     time("wait_total", "total wait", "Their time together", |row, _| row.wait_total_ns),
     time("wait_max", "max wait", "The longest of them", |row, _| row.wait_max_ns),
@@ -52,12 +56,47 @@ pub static COLUMNS: [Column; 11] = [
     },
     count("failed", "failed", "How many waits ended without the lock", |row, _| row.failed),
     count("uncertain", "uncertain", "How many waits overlap a loss", |row, _| row.uncertain),
+    time(
+        "spin",
+        "spin",
+        "Of the total: on a CPU, spinning or on the way to sleep (--sched)",
+        |row, _| row.spin_ns(),
+    ),
+    time("blocked", "blocked", "Asleep, until woken (--sched)", |row, _| row.split.blocked_ns),
+    time("runnable", "runnable", "Woken, and without a CPU (--sched)", |row, _| {
+        row.split.runnable_ns
+    }),
+    time("preempted", "preempted", "Robbed of the CPU (--sched)", |row, _| row.split.preempted_ns),
+    Column {
+        id: "holder",
+        title: "holder",
+        about: "Who had the lock that the longest of them waited for",
+        width: 22,
+        unit: Unit::Holder,
+        value: |_, _| 0,
+    },
+    Column {
+        id: "holder_caller",
+        title: "holder caller",
+        about: "Where that one let it go (--holder-stack)",
+        width: 28,
+        unit: Unit::HolderCaller,
+        value: |_, _| 0,
+    },
 ];
+
+/// The columns that `--sched` adds.
+pub const SPLIT_FIELDS: [&str; 4] = ["spin", "blocked", "runnable", "preempted"];
 
 /// perf's default of `-F`; its first time column is the default of `-k`.
 pub const DEFAULT_FIELDS: [&str; 4] = ["contended", "wait_total", "wait_max", "avg_wait"];
 
 impl Column {
+    /// Whether rows can be sorted by it.
+    pub fn is_number(&self) -> bool {
+        !matches!(self.unit, Unit::Holder | Unit::HolderCaller)
+    }
+
     /// The column of that name.
     pub fn find(id: &str) -> Option<&'static Column> {
         COLUMNS.iter().find(|column| column.id == id)
@@ -93,7 +132,7 @@ fn share(part: u64, whole: u64) -> u64 {
 mod tests {
     use super::{COLUMNS, Column, DEFAULT_FIELDS, share};
     use crate::event::{Context, Cpu, Tid};
-    use crate::report::{RowStats, Sample, Witness};
+    use crate::report::{RowStats, Sample, Split, Witness};
 
     fn values(row: &RowStats, all: &RowStats) -> Vec<u64> {
         COLUMNS.iter().map(|column| (column.value)(row, all)).collect()
@@ -109,10 +148,13 @@ mod tests {
             wait_min_ns: 2_494,
             failed: 3,
             uncertain: 2,
+            split: Split { blocked_ns: 100, runnable_ns: 200, preempted_ns: 300 },
             ..RowStats::default()
         };
         let all = RowStats { wait_total_ns: 10_000_000, ..RowStats::default() };
-        let expected = [14, 1_881_441, 1_759_412, 2_494, 134_388, 0, 0, 0, 188, 3, 2];
+        let numbers = [14, 1_881_441, 1_759_412, 2_494, 134_388, 0, 0, 0, 188, 3, 2];
+        let split = [1_881_441 - 600, 100, 200, 300];
+        let expected = [&numbers[..], &split, &[0, 0]].concat();
         assert_eq!(values(&row, &all), expected);
     }
 
@@ -126,8 +168,9 @@ mod tests {
             cpu: Cpu(0),
             context: Context::Task,
             stack: None,
+            holder: None,
         };
-        (1..=100).for_each(|ns| row.add(Sample::Acquired(ns), witness));
+        (1..=100).for_each(|ns| row.add(Sample::Acquired(ns), Split::default(), witness));
         let of = |id| (Column::find(id).unwrap().value)(&row, &row);
         assert_eq!(["p50", "p95", "p99", "wait_max"].map(of), [50, 95, 99, 100]);
     }
@@ -135,7 +178,8 @@ mod tests {
     #[test]
     fn a_row_without_a_taken_lock_has_no_times() {
         let row = RowStats { failed: 1, ..RowStats::default() };
-        assert_eq!(values(&row, &row), [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
+        let expected = COLUMNS.iter().map(|column| u64::from(column.id == "failed"));
+        assert_eq!(values(&row, &row), expected.collect::<Vec<_>>());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The equations that hold if nothing is lost without being counted.
 
 use super::quality::{CpuEvents, Quality, sum};
+use crate::contention::Counts;
 
 /// An equation that holds if every event is accounted for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,22 +38,41 @@ impl CpuEvents {
 impl Quality {
     /// Every begin became something.
     pub fn begins_identity(&self) -> Identity {
-        Identity {
-            law: "begins read = ok + failed + uncertain + clock + lost_end + open + phase_changes + overflow_depth",
-            cpu: None,
-            left: self.pairing.begins_read,
-            right: self.pairing.begins_accounted(),
-        }
+        begins(
+            "begins read = ok + failed + uncertain + clock + lost_end + open + phase_changes + overflow_depth",
+            &self.pairing,
+        )
     }
 
     /// Every end became something.
     pub fn ends_identity(&self) -> Identity {
-        Identity {
-            law: "ends read = ok + failed + uncertain + clock + orphan_end + began_before_start + filtered_end + overflow_end",
-            cpu: None,
-            left: self.pairing.ends_read,
-            right: self.pairing.ends_accounted(),
-        }
+        ends(
+            "ends read = ok + failed + uncertain + clock + orphan_end + began_before_start + filtered_end + overflow_end",
+            &self.pairing,
+        )
+    }
+
+    /// The same of futex calls and of sleeps, as far as they were traced.
+    fn other_identities(&self) -> impl Iterator<Item = Identity> {
+        let futexes = [
+            begins(
+                "futex waits begun = ok + failed + uncertain + clock + not_waited + lost_end + open + overflow_depth",
+                &self.futexes,
+            ),
+            ends(
+                "futex waits ended = ok + failed + uncertain + clock + not_waited + orphan_end + began_before_start",
+                &self.futexes,
+            ),
+        ];
+        let sleeps = [
+            begins(
+                "sleeps begun = ok + uncertain + clock + lost_end + open + overflow_depth",
+                &self.sleeps,
+            ),
+            ends("sleeps ended = ok + uncertain + clock + began_before_start", &self.sleeps),
+        ];
+        let traced = |identity: &Identity| identity.left > 0 || identity.right > 0;
+        futexes.into_iter().chain(sleeps).filter(traced)
     }
 
     /// Every finished wait was kept, or left out for a reason.
@@ -60,7 +80,7 @@ impl Quality {
         Identity {
             law: "ok + failed + uncertain = kept + own + not_asked + short",
             cpu: None,
-            left: sum([self.pairing.ok, self.pairing.failed, self.pairing.uncertain]),
+            left: sum([&self.pairing, &self.futexes, &self.sleeps].map(Counts::finished)),
             right: sum([self.kept, self.own, self.not_asked, self.short]),
         }
     }
@@ -83,6 +103,15 @@ impl Quality {
             self.kept_identity(),
             self.rows_identity(),
         ];
-        own.into_iter().chain(self.cpus.iter().map(CpuEvents::identity)).collect()
+        let own = own.into_iter().chain(self.other_identities());
+        own.chain(self.cpus.iter().map(CpuEvents::identity)).collect()
     }
+}
+
+fn begins(law: &'static str, counts: &Counts) -> Identity {
+    Identity { law, cpu: None, left: counts.begins_read, right: counts.begins_accounted() }
+}
+
+fn ends(law: &'static str, counts: &Counts) -> Identity {
+    Identity { law, cpu: None, left: counts.ends_read, right: counts.ends_accounted() }
 }

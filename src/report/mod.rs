@@ -3,24 +3,30 @@
 //! Each output is a loop over these. A column is declared once, in [`COLUMNS`].
 
 mod bad;
+mod by;
 mod column;
 mod identity;
+mod key;
 mod overhead;
 mod quality;
 mod row;
+mod table;
 mod time;
 mod witness;
 
-pub use crate::aggregate::{Histogram, Sample};
-pub use crate::contention::Counts;
+pub use crate::aggregate::{Histogram, Sample, Split};
+pub use crate::contention::{Cause, Counts, Evidence, OffCpu};
 pub use bad::Bad;
-pub use column::{COLUMNS, Column, DEFAULT_FIELDS, Unit};
+pub use by::{By, MAX_KEYS};
+pub use column::{COLUMNS, Column, DEFAULT_FIELDS, SPLIT_FIELDS, Unit};
 pub use identity::Identity;
+pub use key::{Owner, Part, RowKey};
 pub use overhead::Overhead;
-pub use quality::{CpuEvents, Quality};
-pub use row::{By, MAX_KEYS, Part, Row, RowKey, select};
+pub use quality::{CpuEvents, Holders, Quality};
+pub use row::{Row, select};
+pub use table::Table;
 pub use time::{Scaled, scaled};
-pub use witness::Witness;
+pub use witness::{ItsHolder, Witness};
 
 /// The figures of a row.
 pub type RowStats = crate::aggregate::Stats<Witness>;

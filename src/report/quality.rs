@@ -5,12 +5,47 @@ use crate::contention::Counts;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// How many waiters' holders are known, of the waits that slept and got the lock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Holders {
+    /// Such waits.
+    pub slept: u64,
+    /// Their time, in ns.
+    pub slept_ns: u64,
+    /// Of those: the kernel told who let the lock go.
+    pub by_release: u64,
+    /// Of those: known by the waking.
+    pub by_waking: u64,
+    /// The time of the waits with a known holder, in ns.
+    pub known_ns: u64,
+}
+
+impl Holders {
+    /// Adds another part of the same run.
+    pub fn add(&mut self, other: &Holders) {
+        self.slept += other.slept;
+        self.slept_ns = self.slept_ns.saturating_add(other.slept_ns);
+        self.by_release += other.by_release;
+        self.by_waking += other.by_waking;
+        self.known_ns = self.known_ns.saturating_add(other.known_ns);
+    }
+}
+
 /// Every counter of a run. Nothing is lost without one of them rising.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Quality {
     /// Where every begin and every end went.
     #[serde(flatten)]
     pub pairing: Counts,
+    /// The same of futex calls.
+    pub futexes: Counts,
+    /// The same of sleeps, which begin when a task leaves its CPU.
+    pub sleeps: Counts,
+    /// Of the kept waits for the kernel's locks: those that slept, and what is known of who had the
+    /// lock.
+    pub holders: Holders,
+    /// Locks whose holders were forgotten for want of room.
+    pub holders_forgotten: u64,
     /// Of the kept waits: for a lock's own inner lock.
     pub internal: u64,
     /// The time of those, in ns, which is in the outer wait's too.
@@ -111,16 +146,23 @@ impl Quality {
         self.events_lost() == 0
             && self.faults().iter().all(|(_, count)| *count == 0)
             && self.pairing.uncertain == 0
+            && self.futexes.uncertain == 0
+            && self.sleeps.uncertain == 0
             && self.page_faults.values().all(|count| *count == 0)
             && self.identities().iter().all(Identity::holds)
     }
 
     /// The counters that ought to be 0, each with the words to show it under.
-    pub fn faults(&self) -> [(&'static str, u64); 21] {
+    pub fn faults(&self) -> [(&'static str, u64); 26] {
         [
             ("waits whose end was lost", self.pairing.lost_end),
             ("waits that end before they begin", self.pairing.clock),
             ("ends without a begin", self.pairing.orphan_end),
+            ("futex waits whose end was lost", self.futexes.lost_end),
+            ("futex waits that end before they begin", self.futexes.clock),
+            ("ends of futex calls without a begin", self.futexes.orphan_end),
+            ("futex waits not followed, too many at once", self.futexes.overflow_depth),
+            ("locks whose holders were forgotten for want of room", self.holders_forgotten),
             ("begins nested too deep", self.pairing.overflow_depth),
             ("ends of begins nested too deep", self.pairing.overflow_end),
             ("events behind their window", self.late_events),

@@ -1,5 +1,6 @@
 //! Who waited longest, when and where.
 
+use crate::contention::Evidence;
 use crate::event::{Comm, Context, Cpu, StackId, Tid};
 
 /// What is kept of a row's longest wait. Ordered by time.
@@ -17,4 +18,19 @@ pub struct Witness {
     pub context: Context,
     /// The kernel stack of the begin, where one was recorded.
     pub stack: Option<StackId>,
+    /// Whoever had the lock, where that is known.
+    pub holder: Option<ItsHolder>,
+}
+
+/// The holder that a row's longest wait waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ItsHolder {
+    /// The thread.
+    pub tid: Tid,
+    /// Its name when it let the lock go; none where it was never learned.
+    pub comm: Option<Comm>,
+    /// How it is known.
+    pub evidence: Evidence,
+    /// The code address at which it let the lock go, where a stack was recorded.
+    pub caller: Option<u64>,
 }

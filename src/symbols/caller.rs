@@ -2,7 +2,7 @@
 
 use super::kallsyms::{Kallsyms, section};
 use super::lock_name::{self, DerivedName, FRAMES_BEYOND_CALLER};
-use crate::event::LockKind;
+use crate::event::WaitKind;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -105,7 +105,25 @@ pub enum Waiter {
     Spinning,
     /// Sleeping: the scheduler's frames are the way to sleep, not the caller.
     Sleeping,
+    /// The other side: who wakes a waiter. The waking itself is not the caller either.
+    Waker,
 }
+
+/// The way from letting a lock go to waking who waits for it.
+const WAKING: [&str; 12] = [
+    "try_to_wake_up",
+    "wake_up_process",
+    "wake_up_state",
+    "wake_up_q",
+    "__wake_up*",
+    "default_wake_function",
+    "autoremove_wake_function",
+    "woken_wake_function",
+    "swake_up_*",
+    "complete*",
+    "ttwu_*",
+    "rt_mutex_*wake*",
+];
 
 /// Finds callers in kernel stacks.
 #[derive(Debug)]
@@ -116,9 +134,9 @@ pub struct CallerFinder {
 }
 
 impl Waiter {
-    fn of(kind: LockKind) -> Waiter {
+    fn of(kind: WaitKind) -> Waiter {
         match kind {
-            LockKind::Spinlock | LockKind::RwlockRead | LockKind::RwlockWrite => Waiter::Spinning,
+            WaitKind::Spinlock | WaitKind::RwlockRead | WaitKind::RwlockWrite => Waiter::Spinning,
             _ => Waiter::Sleeping,
         }
     }
@@ -145,7 +163,7 @@ impl CallerFinder {
     }
 
     /// The name of the lock of this kind that the stack waits for, where a rule knows it.
-    pub(super) fn lock_name(&self, frames: &[u64], kind: LockKind) -> Option<DerivedName> {
+    pub(super) fn lock_name(&self, frames: &[u64], kind: WaitKind) -> Option<DerivedName> {
         let caller = self.callers_place(frames, Waiter::of(kind))?;
         let near = frames.iter().take(caller + 1 + FRAMES_BEYOND_CALLER);
         let functions: Vec<&str> =
@@ -169,7 +187,8 @@ impl CallerFinder {
 
     fn is_lock_code(&self, frame: u64, waiter: Waiter) -> bool {
         self.spinlock_text.contains(&frame)
-            || waiter == Waiter::Sleeping && self.sched_text.contains(&frame)
+            || waiter != Waiter::Spinning && self.sched_text.contains(&frame)
+            || waiter == Waiter::Waker && self.is_named(frame, &WAKING)
             || self.is_named(frame, &LOCK_WRAPPERS)
     }
 

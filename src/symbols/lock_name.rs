@@ -1,7 +1,7 @@
 //! A lock's name where the kernel has no symbol for it: from its kind and the stack.
 
 use super::lock_rules::LOCK_RULES;
-use crate::event::LockKind;
+use crate::event::WaitKind;
 
 /// Frames further out than the caller that a rule may ask for.
 pub(super) const FRAMES_BEYOND_CALLER: usize = 3;
@@ -64,9 +64,9 @@ pub struct DerivedName {
 
 /// The name of a lock of this kind. `functions` are the stack's, innermost first, and `caller`
 /// is the place of the one that wanted the lock.
-pub(super) fn derive(kind: LockKind, functions: &[&str], caller: usize) -> Option<DerivedName> {
+pub(super) fn derive(kind: WaitKind, functions: &[&str], caller: usize) -> Option<DerivedName> {
     let class = class(kind, functions)?;
-    let inner = if kind == LockKind::Spinlock { Class::Inner } else { class };
+    let inner = if kind == WaitKind::Spinlock { Class::Inner } else { class };
     let of_class = LOCK_RULES.iter().filter(|rule| rule.class == class || rule.class == inner);
     of_class
         .flat_map(|rule| rule.functions.split_whitespace().map(|function| (rule.name, function)))
@@ -88,25 +88,25 @@ pub(super) fn fits(pattern: &str, function: &str) -> bool {
     }
 }
 
-fn class(kind: LockKind, functions: &[&str]) -> Option<Class> {
+fn class(kind: WaitKind, functions: &[&str]) -> Option<Class> {
     let through = |prefixes: &[&str]| {
         functions.iter().any(|function| prefixes.iter().any(|prefix| function.starts_with(prefix)))
     };
     Some(match kind {
-        LockKind::Spinlock => Class::Spin,
-        LockKind::RwlockRead | LockKind::RwlockWrite => Class::Rwlock,
-        LockKind::Mutex => Class::Mutex,
-        LockKind::RwsemRead | LockKind::RwsemWrite => Class::Rwsem,
-        LockKind::PercpuRead | LockKind::PercpuWrite => Class::Percpu,
-        LockKind::Semaphore => Class::Semaphore,
-        LockKind::RtMutex | LockKind::RwlockRtRead | LockKind::RwlockRtWrite => match () {
+        WaitKind::Spinlock => Class::Spin,
+        WaitKind::RwlockRead | WaitKind::RwlockWrite => Class::Rwlock,
+        WaitKind::Mutex => Class::Mutex,
+        WaitKind::RwsemRead | WaitKind::RwsemWrite => Class::Rwsem,
+        WaitKind::PercpuRead | WaitKind::PercpuWrite => Class::Percpu,
+        WaitKind::Semaphore => Class::Semaphore,
+        WaitKind::RtMutex | WaitKind::RwlockRtRead | WaitKind::RwlockRtWrite => match () {
             () if through(&["rt_read_", "rt_write_"]) => Class::Rwlock,
             () if through(&["rwbase_", "__rwbase_", "down_read", "down_write"]) => Class::Rwsem,
             () if through(&["rt_spin_"]) => Class::Spin,
             () if through(&["mutex_lock", "__mutex_lock"]) => Class::Mutex,
             () => return None,
         },
-        LockKind::Unknown => return None,
+        WaitKind::Futex | WaitKind::FutexPi | WaitKind::Sleep | WaitKind::Unknown => return None,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Kernel stacks, each kept once.
 
 use super::{CallerFinder, DerivedName, Waiter};
-use crate::event::{LockKind, StackId};
+use crate::event::{StackId, WaitKind};
 use dashmap::{DashMap, Entry};
 use foldhash::fast::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,8 +30,10 @@ struct Stack {
     frames: Arc<[u64]>,
     spinning_caller: u64,
     sleeping_caller: u64,
+    /// Of few stacks asked for.
+    waking_caller: OnceLock<u64>,
     /// The lock's name, for the kind of lock it was first asked for: nearly always the only one.
-    lock_name: OnceLock<(LockKind, Option<DerivedName>)>,
+    lock_name: OnceLock<(WaitKind, Option<DerivedName>)>,
 }
 
 impl StackTable {
@@ -85,11 +87,14 @@ impl StackTable {
         self.with(id, |stack| match waiter {
             Waiter::Spinning => stack.spinning_caller,
             Waiter::Sleeping => stack.sleeping_caller,
+            Waiter::Waker => *stack.waking_caller.get_or_init(|| {
+                self.callers.caller(&stack.frames, Waiter::Waker).unwrap_or(stack.sleeping_caller)
+            }),
         })
     }
 
     /// The name of the lock of this kind that the stack waits for, where a rule knows it.
-    pub fn lock_name(&self, id: StackId, kind: LockKind) -> Option<DerivedName> {
+    pub fn lock_name(&self, id: StackId, kind: WaitKind) -> Option<DerivedName> {
         self.with(id, |stack| {
             let derive = || self.callers.lock_name(&stack.frames, kind);
             match stack.lock_name.get_or_init(|| (kind, derive())) {
@@ -138,6 +143,7 @@ impl StackTable {
                     frames,
                     spinning_caller,
                     sleeping_caller,
+                    waking_caller: OnceLock::new(),
                     lock_name: OnceLock::new(),
                 });
                 vacant.insert(id);

@@ -23,6 +23,9 @@ pub struct EventFormat {
     pub common: Vec<Field>,
     /// The event's own fields, in the file's order.
     pub fields: Vec<Field>,
+    /// How the kernel prints it: what stands behind `print fmt:`, empty where there is none. It alone
+    /// tells what the bits of some fields mean.
+    pub print_format: String,
 }
 
 /// What is wrong with a format file.
@@ -61,6 +64,7 @@ impl EventFormat {
         let mut id = None;
         let mut common = Vec::new();
         let mut fields = Vec::new();
+        let mut print_format = String::new();
         let mut in_common = true;
         for (text, line) in text.lines().zip(1..) {
             let trimmed = text.trim();
@@ -75,7 +79,8 @@ impl EventFormat {
                 let field = FieldLine::parse(trimmed)
                     .ok_or_else(|| FormatError::BadField { line, text: text.to_owned() })?;
                 if in_common { &mut common } else { &mut fields }.push(Field::new(&field));
-            } else if trimmed.starts_with("print fmt:") {
+            } else if let Some(format) = trimmed.strip_prefix("print fmt:") {
+                print_format = format.trim().to_owned();
                 break;
             }
         }
@@ -84,6 +89,7 @@ impl EventFormat {
             id: id.ok_or(FormatError::Missing("ID:"))?,
             common,
             fields,
+            print_format,
         })
     }
 

@@ -106,6 +106,11 @@ impl Instance {
         file::write(&self.event_dir(system, event)?.join("enable"), "1")
     }
 
+    /// Whether this kernel has the event.
+    pub fn has_event(&self, system: &str, event: &str) -> bool {
+        self.event_dir(system, event).is_ok()
+    }
+
     /// Records only those of an event's records that meet a condition on its fields, in the
     /// language of Documentation/trace/events.rst.
     pub fn filter(&mut self, system: &str, event: &str, condition: &str) -> Result<(), Error> {

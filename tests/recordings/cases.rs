@@ -128,7 +128,7 @@ fn an_end_before_its_begin_on_another_cpu_gives_no_time() {
         open: 1,
         ..Counts::default()
     };
-    assert_eq!(results.counts, expected);
+    assert_eq!(results.counts.locks, expected);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_clock_that_goes_back_by_a_second_gives_no_time_and_is_counted() {
         &[],
     ]);
     assert_eq!(waits(&collected), [(7, LOCK, 20)]);
-    assert_eq!((results.counts.clock, results.counts.clock_worst_ns), (1, second));
+    assert_eq!((results.counts.locks.clock, results.counts.locks.clock_worst_ns), (1, second));
     assert!(quality(&results, &[], 0, false).clock_backward > 0);
 }
 
@@ -166,7 +166,7 @@ fn cpus_with_skewed_clocks_give_what_their_stamps_say() {
         open: 1,
         ..Counts::default()
     };
-    assert_eq!(results.counts, expected);
+    assert_eq!(results.counts.locks, expected);
 }
 
 /// Events of one instant keep the order of their ring; between rings, that of the CPUs.
@@ -182,7 +182,7 @@ fn events_of_one_instant_keep_their_order() {
         &[end(MS, 8, LOCK), end(2 * MS, 7, LOCK)],
     ]);
     assert_eq!(waits(&collected), [(7, LOCK, 0), (7, LOCK, MS), (8, LOCK, 0)]);
-    assert_eq!(results.counts.ok, 3);
+    assert_eq!(results.counts.locks.ok, 3);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn flags_that_are_rare_or_unknown_have_a_kind_and_their_bits() {
     for (bits, kind, flags) in table {
         let (collected, _) = run([&[begin(10, 7, LOCK, bits), end(30, 7, LOCK)], &[]]);
         assert_eq!(waits(&collected), [(7, LOCK, 20)], "{bits:#x}");
-        let found = collected.waits[0].wait.flags;
+        let found = collected.waits[0].wait.cause.flags().unwrap();
         assert_eq!((found.kind().name(), found.to_string().as_str()), (kind, flags), "{bits:#x}");
     }
 }
@@ -258,7 +258,10 @@ fn ends_whose_begin_was_before_the_trace_are_counted_and_not_timed() {
         total(&mut collected.waits.iter().map(|named| named.wait.wait_ns())),
         total(&mut expected.iter().map(|(begin, end, ..)| end - begin)),
     );
-    assert_eq!(results.counts.began_before_start + results.counts.orphan_end, unmatched);
+    assert_eq!(
+        results.counts.locks.began_before_start + results.counts.locks.orphan_end,
+        unmatched
+    );
 }
 
 /// `tests/data/live/PROVENANCE`: all tasks of `msg` were born in the trace.

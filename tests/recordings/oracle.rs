@@ -1,5 +1,6 @@
 //! Records against the kernel's lines of the same records, in their order.
 
+use ftlock::event::LeftAs;
 use ftlock::event::decode::{Decoded, RawHead};
 use ftlock::event::{Context, TaskEvent};
 use ftlock::tracefs::Value;
@@ -95,6 +96,19 @@ impl Record<'_> {
                 text == [b"sched_process_exec: filename=", filename.unwrap(), end.as_bytes()]
                     .concat()
             }
+            Decoded::Switch { prev, left_as, next } => {
+                let text = String::from_utf8_lossy(text);
+                let (of_prev, of_next) = text.split_once(" ==> next_comm=").unwrap();
+                let (of_prev, state) = of_prev.rsplit_once(" prev_state=").unwrap();
+                of_prev.contains(&format!(" prev_pid={prev} prev_prio="))
+                    && of_next.contains(&format!(" next_pid={next} next_prio="))
+                    && left_as == letter(state)
+            }
+            Decoded::Waking { tid } => {
+                let after = text.strip_prefix(b"sched_waking: comm=").unwrap();
+                let pid = format!(" pid={tid} prio=");
+                after.windows(pid.len()).any(|window| window == pid.as_bytes())
+            }
             Decoded::Moved { hierarchy, .. } => {
                 text.starts_with(format!("cgroup_attach_task: dst_root={hierarchy} ").as_bytes())
             }
@@ -104,6 +118,16 @@ impl Record<'_> {
                 text.starts_with(format!("mmap_lock_acquire_returned: {mm}").as_bytes())
             }
             Decoded::Other => true,
+            Decoded::FutexEnter(call) => {
+                // Newer kernels mark hexadecimal numbers as such.
+                let text = String::from_utf8_lossy(text).replace("0x", "");
+                let arguments = text.strip_prefix("sys_futex(").unwrap();
+                arguments.starts_with(&format!("uaddr: {:x}, op: ", call.address))
+                    && arguments.contains(&format!(", val: {:x}, ", call.value))
+                    && call.timed != arguments.contains(", utime: 0,")
+            }
+            Decoded::FutexExit { ret } => text == format!("sys_futex -> {ret:#x}").as_bytes(),
+            Decoded::Released { .. } => unreachable!("no recorded kernel has it"),
             Decoded::Unknown => false,
         }
     }
@@ -197,5 +221,18 @@ fn shown_columns(flags: &[u8]) -> [u8; 3] {
         [_, _, context, preempt, migrate] => [context, preempt, migrate],
         [_, _, _, context, preempt, _, migrate] => [context, preempt, migrate],
         _ => panic!("{}", flags.escape_ascii()),
+    }
+}
+
+/// What the kernel's letter for a state stands for; a `+` says that the task was preempted.
+fn letter(state: &str) -> LeftAs {
+    match state {
+        "R" | "R+" => LeftAs::Runnable,
+        "S" => LeftAs::Interruptible,
+        "D" => LeftAs::Uninterruptible,
+        "I" => LeftAs::Idle,
+        "T" | "t" | "P" => LeftAs::Stopped,
+        "X" | "Z" => LeftAs::Dead,
+        other => panic!("prev_state={other}"),
     }
 }

@@ -12,6 +12,7 @@ use ftlock::pipeline::{
     Engine, Filters, Keep, NamedWait, RawEvent, Results, Setup, Sink, Targets, quality, replay,
 };
 use ftlock::report::By;
+use ftlock::report::Table;
 use ftlock::symbols::{CallerFinder, Kallsyms, StackTable};
 use ftlock::tracefs::{Abi, Endian, EventFormat, SubbufLayout};
 
@@ -149,7 +150,7 @@ fn totals_are_those_of_the_provenance() {
     ];
     for (name, expected) in table {
         let (collected, results) = Recorded::live(name).run(false, Begins::All, 1000);
-        let counts = results.counts;
+        let counts = results.counts.locks;
         let total: u64 = collected.waits.iter().map(|named| named.wait.wait_ns()).sum();
         let longest = collected.waits.iter().map(|named| named.wait.wait_ns()).max().unwrap();
         let found = [
@@ -163,7 +164,7 @@ fn totals_are_those_of_the_provenance() {
         ];
         assert_eq!(found, expected, "{name}: {counts:?}");
         assert!(quality(&results, &[], 0, false).identities().iter().all(|law| law.holds()));
-        let rows = results.kept.rows;
+        let rows = results.kept.of(Table::Locks);
         assert_eq!(rows.wait_total_ns + rows.failed_total_ns + rows.uncertain_total_ns, total);
         let witness = rows.witness.unwrap();
         assert!(collected.waits.iter().any(|NamedWait { wait, .. }| {
@@ -179,7 +180,7 @@ fn waits_that_perf_measured_too_have_its_figures() {
     let (collected, results) = Recorded::live("dual").run(false, Begins::All, 1000);
     let total: u64 = collected.waits.iter().map(|named| named.wait.wait_ns()).sum();
     let longest = collected.waits.iter().map(|named| named.wait.wait_ns()).max().unwrap();
-    assert_eq!((collected.waits.len(), results.counts.failed), (50, 8));
+    assert_eq!((collected.waits.len(), results.counts.locks.failed), (50, 8));
     assert_eq!((total, longest), (845_894_571, 66_086_521));
 }
 
@@ -198,7 +199,7 @@ fn a_full_map_loses_no_wait_of_a_recording() {
         let results = Recorded::live("slp").run(false, Begins::All, rows).1;
         assert!(results.rows.rows.len() <= rows);
         assert_eq!(results.rows.waits(), whole.rows.waits());
-        assert_eq!(results.kept.rows, whole.kept.rows);
+        assert_eq!(results.kept.of(Table::Locks), whole.kept.of(Table::Locks));
     }
 }
 
@@ -270,14 +271,15 @@ fn the_accounting_holds_on_every_kernel() {
         let (collected, results) = Recorded::scenario(&folder).run(false, begins, 100);
         let summary = fixtures::json(&folder.join("summary.json"));
         let counted = |event: &str| summary["events"][event].as_u64().unwrap_or(0);
-        let counts = results.counts;
+        let counts = results.counts.locks;
         assert_eq!(counts.begins_read, counted("contention_begin"), "{name}");
         assert_eq!(counts.ends_read, counted("contention_end"), "{name}");
         let quality = quality(&results, &[], 0, false);
         for law in quality.identities() {
             assert!(law.holds(), "{name}: {law:?}");
         }
-        assert_eq!(collected.waits.len() as u64, counts.ok + counts.failed + counts.uncertain);
+        let futexes = results.counts.futexes;
+        assert_eq!(collected.waits.len() as u64, counts.finished() + futexes.finished(), "{name}");
         if begins == Begins::Filtered {
             assert!(counts.filtered_end > 0 && counts.orphan_end == 0, "{name}");
         }

@@ -3,7 +3,7 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use super::{DecodeFault, Decoded, DecoderError, Frames, need};
-use crate::event::{Comm, LockFlags, TaskEvent, Tid};
+use crate::event::{Comm, FutexCall, FutexOp, LockFlags, SwitchStates, TaskEvent, Tid};
 use crate::tracefs::Abi;
 use crate::tracefs::EventFormat;
 use crate::tracefs::Field;
@@ -23,7 +23,20 @@ pub(super) enum Meaning {
     Moved { root: Field, tid: Field, path: Field },
     Stack { size: Option<Field>, caller: Field },
     MmapLock { mm: Field },
+    Switch { prev: Field, state: Field, states: SwitchStates, next: Field },
+    Waking { tid: Field },
+    Released { lock: Field },
+    Futex(FutexFields),
+    FutexExit { ret: Field },
     Other,
+}
+
+/// The calls that wait, each with arguments of its own.
+#[derive(Debug)]
+pub(super) enum FutexFields {
+    Futex { address: Field, op: Field, value: Field, timeout: Field },
+    Wait { address: Field, value: Field, flags: Field, timeout: Field },
+    WaitAny { list: Field, timeout: Field },
 }
 
 #[derive(Debug)]
@@ -73,6 +86,33 @@ impl Meaning {
                 path: need("dst_path")?,
             },
             "sched_process_exit" => Meaning::Task(TaskFields::Exit { tid: need("pid")? }),
+            "sched_switch" => Meaning::Switch {
+                prev: need("prev_pid")?,
+                state: need("prev_state")?,
+                states: SwitchStates::parse(&format.print_format),
+                next: need("next_pid")?,
+            },
+            "sched_waking" => Meaning::Waking { tid: need("pid")? },
+            "contended_release" => Meaning::Released { lock: need("lock_addr")? },
+            "sys_enter_futex" => Meaning::Futex(FutexFields::Futex {
+                address: need("uaddr")?,
+                op: need("op")?,
+                value: need("val")?,
+                timeout: need("utime")?,
+            }),
+            "sys_enter_futex_wait" => Meaning::Futex(FutexFields::Wait {
+                address: need("uaddr")?,
+                value: need("val")?,
+                flags: need("flags")?,
+                timeout: need("timeout")?,
+            }),
+            "sys_enter_futex_waitv" => Meaning::Futex(FutexFields::WaitAny {
+                list: need("waiters")?,
+                timeout: need("timeout")?,
+            }),
+            "sys_exit_futex" | "sys_exit_futex_wait" | "sys_exit_futex_waitv" => {
+                Meaning::FutexExit { ret: need("ret")? }
+            }
             "mmap_lock_acquire_returned" => Meaning::MmapLock { mm: need("mm")? },
             _ => Meaning::Other,
         })
@@ -104,6 +144,17 @@ impl Meaning {
                 Decoded::Stack(record.frames(size.as_ref(), caller)?)
             }
             Meaning::MmapLock { mm } => Decoded::MmapLock { mm: record.uint(mm)? },
+            Meaning::Switch { prev, state, states, next } => Decoded::Switch {
+                prev: record.tid(prev)?,
+                left_as: states.of(record.uint(state)?),
+                next: record.tid(next)?,
+            },
+            Meaning::Waking { tid } => Decoded::Waking { tid: record.tid(tid)? },
+            Meaning::Released { lock } => Decoded::Released { lock: record.uint(lock)? },
+            Meaning::Futex(fields) => Decoded::FutexEnter(record.futex(fields)?),
+            Meaning::FutexExit { ret } => {
+                Decoded::FutexExit { ret: ret.int(payload, abi).ok_or(DecodeFault::Field)? }
+            }
             Meaning::Other => Decoded::Other,
         })
     }
@@ -161,6 +212,42 @@ impl<'a> Record<'a> {
             },
             TaskFields::Exit { tid } => TaskEvent::Exit { tid: self.tid(tid)? },
         })
+    }
+
+    fn futex(self, fields: &FutexFields) -> Result<FutexCall, DecodeFault> {
+        Ok(match fields {
+            FutexFields::Futex { address, op, value, timeout } => {
+                let (op, shared) = FutexOp::from_op(self.argument(op)?);
+                FutexCall {
+                    op,
+                    address: self.uint(address)?,
+                    value: self.argument(value)?,
+                    shared,
+                    timed: self.uint(timeout)? != 0,
+                }
+            }
+            FutexFields::Wait { address, value, flags, timeout } => FutexCall {
+                op: FutexOp::Wait,
+                address: self.uint(address)?,
+                value: self.argument(value)?,
+                shared: FutexOp::shared_by_flags(self.argument(flags)?),
+                timed: self.uint(timeout)? != 0,
+            },
+            FutexFields::WaitAny { list, timeout } => FutexCall {
+                op: FutexOp::WaitAny,
+                address: self.uint(list)?,
+                value: 0,
+                shared: false,
+                timed: self.uint(timeout)? != 0,
+            },
+        })
+    }
+
+    /// A 32-bit argument of a system call, which is recorded as a register: its upper half may be
+    /// anything (kernel/trace/trace_syscalls.c, 6.18).
+    fn argument(self, field: &Field) -> Result<u32, DecodeFault> {
+        let register = self.uint(field)? & u64::from(u32::MAX);
+        u32::try_from(register).map_err(|_| DecodeFault::Field)
     }
 
     /// The format gives `caller` eight elements whatever there are: `size` counts them

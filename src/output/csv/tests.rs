@@ -1,7 +1,7 @@
 use super::super::samples::{ClosedPipe, LOCK, lock_names, stacks, symbols, written};
 use super::{Summary, write};
-use crate::event::{Comm, LockKind, Tid};
-use crate::report::{By, COLUMNS, Column, Part, Quality, Row, RowKey, RowStats};
+use crate::event::{Comm, Tid, WaitKind};
+use crate::report::{By, COLUMNS, Column, Part, Quality, Row, RowKey, RowStats, Table};
 use std::io;
 
 fn with<T>(by: &[By], keys: &[RowKey], read: impl FnOnce(&Summary<'_>) -> T) -> T {
@@ -9,9 +9,14 @@ fn with<T>(by: &[By], keys: &[RowKey], read: impl FnOnce(&Summary<'_>) -> T) -> 
     let rows: Vec<Row> = keys.iter().map(|&key| Row { key, stats: stats.clone() }).collect();
     let columns: Vec<&Column> = COLUMNS
         .iter()
+        .take_while(|column| column.id != "spin")
         .filter(|column| !matches!(column.id, "wait_min" | "p50" | "p95" | "p99"))
         .collect();
     read(&Summary {
+        table: Table::Locks,
+        split: false,
+        holders: false,
+        further: &[],
         by,
         columns: &columns,
         rows: &rows,
@@ -32,12 +37,12 @@ fn text(by: &[By], keys: &[RowKey]) -> String {
 
 #[test]
 fn keys_and_columns_stand_under_their_names() {
-    let kind = LockKind::Mutex;
+    let kind = WaitKind::Mutex;
     let keys = [
-        RowKey::of([Part::Lock(0x9000, kind)]),
-        RowKey::of([Part::Lock(LOCK, kind)]),
-        RowKey::of([Part::Lock(LOCK + 8, kind)]),
-        RowKey::Overflow(Some(kind)),
+        RowKey::of(Table::Locks, [Part::Lock(0x9000, kind)]),
+        RowKey::of(Table::Locks, [Part::Lock(LOCK, kind)]),
+        RowKey::of(Table::Locks, [Part::Lock(LOCK + 8, kind)]),
+        RowKey::Overflow(Table::Locks, Some(kind)),
     ];
     let expected = "\
 lock,lock_name,lock_name_by,type,contended,wait_total,wait_max,avg_wait,share,failed,uncertain,overflow
@@ -64,7 +69,7 @@ fn hostile_names_stay_in_their_cells() {
         (b"a\\xff", "a\\\\xff"),
         (b"", "\\x00"),
     ];
-    let task = |comm| RowKey::of([Part::Task { tid: Tid(7), incarnation: 0, comm }]);
+    let task = |comm| RowKey::of(Table::Locks, [Part::Task { tid: Tid(7), incarnation: 0, comm }]);
     let mut keys: Vec<RowKey> = cases.iter().map(|(name, _)| task(Some(Comm::new(name)))).collect();
     keys.push(task(None));
     let text = text(&[By::Task], &keys);

@@ -1,7 +1,7 @@
 //! The report as one object. `docs/report.md` describes it.
 
 use super::line;
-use super::summary::{JsonIdentity, JsonOpen, JsonRow, Totals};
+use super::summary::{JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables};
 use crate::output::escape::json_name;
 use crate::output::{ReportInfo, Summary};
 use crate::report::{Bad, Overhead, Quality, Row, RowKey};
@@ -21,6 +21,8 @@ struct Report<'a> {
     overflow: Vec<JsonRow<'a>>,
     waits: u64,
     totals: Totals<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tables: Vec<JsonTable<'a>>,
     open: Vec<JsonOpen<'a>>,
     loss: Loss,
     bad: Wrong,
@@ -66,9 +68,10 @@ struct Wrong {
 ///
 /// Those of `out`.
 pub fn report(info: &ReportInfo<'_>, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let is_overflow = |row: &&Row| matches!(row.key, RowKey::Overflow(_));
+    let is_overflow = |row: &&Row| matches!(row.key, RowKey::Overflow(..));
     let (overflow, rows): (Vec<_>, Vec<_>) = summary.rows.iter().partition(is_overflow);
     let json = |row| JsonRow { row, summary };
+    let further: Vec<Summary<'_>> = summary.tables().skip(1).collect();
     let quality = summary.quality;
     line(
         &Report {
@@ -78,7 +81,8 @@ pub fn report(info: &ReportInfo<'_>, summary: &Summary<'_>, out: &mut dyn Write)
             rows: rows.into_iter().map(json).collect(),
             overflow: overflow.into_iter().map(json).collect(),
             waits: summary.totals.waits(),
-            totals: Totals(summary.totals),
+            totals: Totals(summary.totals, summary.split),
+            tables: json_tables(&further),
             open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
             loss: Loss::new(quality),
             bad: Wrong::new(quality),

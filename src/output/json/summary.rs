@@ -1,11 +1,15 @@
 //! The parts of the summary record.
 
+use super::holder::JsonHolder;
 use super::{Address, caller_name, comm};
 use crate::event::StackId;
 use crate::output::escape::json_name;
 use crate::output::keys::{KeyValue, columns, stack_of, values};
+use crate::output::lock::KnownLock;
 use crate::output::{StreamOpen, Summary};
-use crate::report::{By, COLUMNS, Identity, Row, RowKey, RowStats, Unit, Witness};
+use crate::report::{
+    By, COLUMNS, Column, Identity, Row, RowKey, RowStats, SPLIT_FIELDS, Unit, Witness,
+};
 use crate::symbols::Kallsyms;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -20,14 +24,19 @@ pub(super) struct JsonOpen<'a> {
     comm: Option<Cow<'a, str>>,
     cpu: u16,
     lock: Address,
+    lock_name: Option<Cow<'a, str>>,
+    lock_name_by: Option<&'static str>,
     kind: &'static str,
-    flags: String,
+    flags: Option<String>,
     context: &'static str,
     caller: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holder: Option<JsonHolder<'a>>,
 }
 
 impl<'a> JsonOpen<'a> {
-    pub(super) fn new(wait: &'a StreamOpen, symbols: &Kallsyms) -> JsonOpen<'a> {
+    pub(super) fn new(wait: &'a StreamOpen, symbols: &'a Kallsyms) -> JsonOpen<'a> {
+        let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
         JsonOpen {
             ts: wait.begin_ns,
             age_ns: wait.age_ns,
@@ -35,10 +44,13 @@ impl<'a> JsonOpen<'a> {
             comm: comm(wait.comm.as_ref()),
             cpu: wait.cpu.0,
             lock: Address(wait.lock),
-            kind: wait.flags.kind().name(),
-            flags: wait.flags.to_string(),
+            lock_name_by: known.as_ref().map(|known| known.by),
+            lock_name: known.map(|known| known.name),
+            kind: wait.cause.kind().name(),
+            flags: wait.cause.flags().map(|flags| flags.to_string()),
             context: wait.context.name(),
             caller: wait.caller.map(|addr| caller_name(addr, symbols)),
+            holder: wait.holder.as_ref().map(|holder| JsonHolder::new(holder, symbols)),
         }
     }
 }
@@ -52,6 +64,17 @@ struct JsonWitness<'a> {
     cpu: u16,
     context: &'static str,
     stack: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holder: Option<ItsHolder<'a>>,
+}
+
+/// Whoever had the lock that it waited for.
+#[derive(Serialize)]
+struct ItsHolder<'a> {
+    tid: u32,
+    comm: Option<Cow<'a, str>>,
+    by: &'static str,
+    caller: Option<String>,
 }
 
 impl<'a> JsonWitness<'a> {
@@ -63,6 +86,12 @@ impl<'a> JsonWitness<'a> {
             cpu: witness.cpu.0,
             context: witness.context.name(),
             stack: stack(witness.stack, summary),
+            holder: witness.holder.as_ref().map(|holder| ItsHolder {
+                tid: holder.tid.0,
+                comm: comm(holder.comm.as_ref()),
+                by: holder.evidence.name(),
+                caller: holder.caller.map(|addr| caller_name(addr, summary.symbols)),
+            }),
         }
     }
 }
@@ -82,9 +111,9 @@ pub(super) struct JsonRow<'a> {
 impl Serialize for JsonRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        let columns = columns(self.summary.by);
+        let columns = columns(self.summary);
         let values = values(&self.row.key, &columns, self.summary);
-        if matches!(self.row.key, RowKey::Overflow(_)) {
+        if matches!(self.row.key, RowKey::Overflow(..)) {
             map.serialize_entry("overflow", &true)?;
         }
         for (column, value) in columns.iter().zip(values) {
@@ -101,7 +130,7 @@ impl Serialize for JsonRow<'_> {
             map.serialize_entry("stack", &stack(stack_of(&self.row.key), self.summary))?;
         }
         let stats = &self.row.stats;
-        figures(&mut map, stats, self.summary.totals)?;
+        figures(&mut map, stats, self.summary.totals, self.summary.split)?;
         let witness = stats.witness.as_ref();
         let witness = witness.map(|witness| JsonWitness::new(witness, self.summary));
         map.serialize_entry("witness", &witness)?;
@@ -109,13 +138,33 @@ impl Serialize for JsonRow<'_> {
     }
 }
 
+/// A table behind the first one.
+#[derive(Serialize)]
+pub(super) struct JsonTable<'a> {
+    table: &'static str,
+    by: Vec<&'static str>,
+    rows: Vec<JsonRow<'a>>,
+    totals: Totals<'a>,
+}
+
+/// Each of the tables.
+pub(super) fn json_tables<'a>(tables: &'a [Summary<'a>]) -> Vec<JsonTable<'a>> {
+    let table = |of: &'a Summary<'a>| JsonTable {
+        table: of.table.name(),
+        by: of.by.iter().map(|by| by.name()).collect(),
+        rows: of.rows.iter().map(|row| JsonRow { row, summary: of }).collect(),
+        totals: Totals(of.totals, of.split),
+    };
+    tables.iter().map(table).collect()
+}
+
 /// All columns over all rows, by their names.
-pub(super) struct Totals<'a>(pub(super) &'a RowStats);
+pub(super) struct Totals<'a>(pub(super) &'a RowStats, pub(super) bool);
 
 impl Serialize for Totals<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        figures(&mut map, self.0, self.0)?;
+        figures(&mut map, self.0, self.0, self.1)?;
         map.end()
     }
 }
@@ -124,12 +173,17 @@ fn figures<M: SerializeMap>(
     map: &mut M,
     stats: &RowStats,
     totals: &RowStats,
+    split: bool,
 ) -> Result<(), M::Error> {
-    COLUMNS.iter().try_for_each(|column| {
+    // The row's witness has those that are no numbers.
+    let is_known =
+        |column: &&Column| column.is_number() && (split || !SPLIT_FIELDS.contains(&column.id));
+    COLUMNS.iter().filter(is_known).try_for_each(|column| {
         let value = (column.value)(stats, totals);
         match column.unit {
             Unit::Count | Unit::Nanoseconds => map.serialize_entry(column.id, &value),
             Unit::PerMille => map.serialize_entry(column.id, &(value as f64 / 10.0)),
+            Unit::Holder | Unit::HolderCaller => Ok(()),
         }
     })
 }

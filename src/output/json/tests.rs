@@ -4,8 +4,10 @@ use super::super::samples::{
 };
 use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use super::{event, header, loss, summary, wait};
-use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Texts, Tid};
-use crate::report::{By, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample};
+use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid, WaitKind};
+use crate::report::{
+    By, Cause, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample, Split, Table,
+};
 use serde_json::{Value, json};
 use std::io;
 
@@ -36,7 +38,7 @@ fn what_is_not_known_is_null() {
         comm: None,
         caller: None,
         lock_name: None,
-        flags: LockFlags(0x40),
+        cause: Cause::Lock(LockFlags(0x40)),
         context: Context::Hardirq,
         ret: -35,
         uncertain: true,
@@ -140,9 +142,9 @@ fn header_and_loss_say_what_they_know() {
 #[test]
 fn the_summary_has_rows_counters_and_identities() {
     let mut stats = RowStats::default();
-    (1..=4).for_each(|ns| stats.add(Sample::Acquired(ns), witness()));
+    (1..=4).for_each(|ns| stats.add(Sample::Acquired(ns), Split::default(), witness()));
     let totals = RowStats { wait_total_ns: 30, ..stats.clone() };
-    let kind = LockKind::Mutex;
+    let kind = WaitKind::Mutex;
     let comm = Some(Comm::new(b"x\ny"));
     let task = Part::Task { incarnation: 0, tid: Tid(7), comm };
     let process = Part::Process { incarnation: 0, pid: Some(Tid(6)), comm };
@@ -150,53 +152,64 @@ fn the_summary_has_rows_counters_and_identities() {
     let path = format!("/docker/{}", "0f".repeat(32));
     let cgroup = paths.intern(path.as_bytes());
     let cases = [
-        (vec![By::Cgroup], RowKey::of([Part::Cgroup(cgroup)]), json!({"cgroup": path})),
-        (vec![By::Cgroup], RowKey::of([Part::Cgroup(None)]), json!({"cgroup": null})),
+        (
+            vec![By::Cgroup],
+            RowKey::of(Table::Locks, [Part::Cgroup(cgroup)]),
+            json!({"cgroup": path}),
+        ),
+        (vec![By::Cgroup], RowKey::of(Table::Locks, [Part::Cgroup(None)]), json!({"cgroup": null})),
         (
             vec![By::Caller],
-            RowKey::of([Part::Caller(Some(0x1043), kind)]),
+            RowKey::of(Table::Locks, [Part::Caller(Some(0x1043), kind)]),
             json!({"caller": "anon_pipe_write+0x43", "type": "mutex"}),
         ),
         (
             vec![By::Caller],
-            RowKey::of([Part::Caller(None, kind)]),
+            RowKey::of(Table::Locks, [Part::Caller(None, kind)]),
             json!({"caller": null, "type": "mutex"}),
         ),
         (
             vec![By::Lock],
-            RowKey::of([Part::Lock(0x9000, kind)]),
+            RowKey::of(Table::Locks, [Part::Lock(0x9000, kind)]),
             json!({"lock": "0x9000", "lock_name": "tasklist_lock", "lock_name_by": "symbol", "type": "mutex"}),
         ),
         (
             vec![By::Lock],
-            RowKey::of([Part::Lock(LOCK, kind)]),
+            RowKey::of(Table::Locks, [Part::Lock(LOCK, kind)]),
             json!({"lock": "0xffff888133445566", "lock_name": "pipe_mutex", "lock_name_by": "rule", "type": "mutex"}),
         ),
         (
             vec![By::Lock],
-            RowKey::of([Part::Lock(MMAP_LOCK, kind)]),
+            RowKey::of(Table::Locks, [Part::Lock(MMAP_LOCK, kind)]),
             json!({"lock": "0xffff88810000a000", "lock_name": "mmap_lock", "lock_name_by": "mmap_lock", "type": "mutex"}),
         ),
         (
             vec![By::Lock],
-            RowKey::of([Part::Lock(UNKNOWN_LOCK, kind)]),
+            RowKey::of(Table::Locks, [Part::Lock(UNKNOWN_LOCK, kind)]),
             json!({"lock": "0xffff88810000b000", "lock_name": null, "lock_name_by": null, "type": "mutex"}),
         ),
-        (vec![By::Task], RowKey::of([task]), json!({"tid": 7, "comm": "x\ny"})),
+        (vec![By::Task], RowKey::of(Table::Locks, [task]), json!({"tid": 7, "comm": "x\ny"})),
         (
             vec![By::Task],
-            RowKey::of([Part::Interrupt(Context::Nmi)]),
+            RowKey::of(Table::Locks, [Part::Interrupt(Context::Nmi)]),
             json!({"tid": null, "comm": "[nmi]"}),
         ),
-        (vec![By::Process], RowKey::of([process]), json!({"pid": 6, "process": "x\ny"})),
+        (
+            vec![By::Process],
+            RowKey::of(Table::Locks, [process]),
+            json!({"pid": 6, "process": "x\ny"}),
+        ),
         (
             vec![By::Cpu, By::Context, By::Type],
-            RowKey::of([Part::Cpu(Cpu(3)), Part::Context(Context::Nmi), Part::Type(kind)]),
+            RowKey::of(
+                Table::Locks,
+                [Part::Cpu(Cpu(3)), Part::Context(Context::Nmi), Part::Type(kind)],
+            ),
             json!({"cpu": 3, "context": "nmi", "type": "mutex"}),
         ),
         (
             vec![By::Comm, By::Type],
-            RowKey::Overflow(Some(kind)),
+            RowKey::Overflow(Table::Locks, Some(kind)),
             json!({"overflow": true, "comm": null, "type": "mutex"}),
         ),
     ];
@@ -218,6 +231,10 @@ fn the_summary_has_rows_counters_and_identities() {
     let mut value = Value::Null;
     for (by, key, mut expected) in cases {
         let run = Summary {
+            table: Table::Locks,
+            split: false,
+            holders: false,
+            further: &[],
             by: &by,
             columns: &[],
             rows: &[Row { key, stats: stats.clone() }],
@@ -257,10 +274,12 @@ fn the_description_names_every_field() {
     let quality = Quality { cpus: vec![CpuEvents::default()], ..Quality::default() };
     let run = RunInfo { clock: "", kernel: "", cpus: 1, command: &[] };
     let gap = StreamLoss { cpu: Cpu(1), missed: None, after_ns: 1, before_ns: 2 };
-    let keys =
-        [RowKey::of([Part::Lock(1, LockKind::Mutex)]), RowKey::Overflow(Some(LockKind::Mutex))];
+    let keys = [
+        RowKey::of(Table::Locks, [Part::Lock(1, WaitKind::Mutex)]),
+        RowKey::Overflow(Table::Locks, Some(WaitKind::Mutex)),
+    ];
     let mut stats = RowStats::default();
-    stats.add(Sample::Acquired(1), witness());
+    stats.add(Sample::Acquired(1), Split::default(), witness());
     let rows = keys.map(|key| Row { key, stats: stats.clone() });
     let raw = RawEvent {
         ts_ns: 5,
@@ -278,11 +297,18 @@ fn the_description_names_every_field() {
         comm: None,
         cpu: Cpu(0),
         lock: 4,
-        flags: LockFlags(33),
+        cause: Cause::Lock(LockFlags(33)),
+        lock_name: None,
+        stack: None,
+        holder: None,
         context: Context::Task,
         caller: None,
     };
     let end = Summary {
+        table: Table::Locks,
+        split: false,
+        holders: false,
+        further: &[],
         open: &[open],
         by: &[By::Lock, By::Task, By::Process, By::Context],
         columns: &[],

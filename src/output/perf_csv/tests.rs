@@ -1,9 +1,10 @@
 use super::super::StreamOpen;
 use super::super::samples::{LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written};
 use super::{Detail, Summary, separator_fault, write};
-use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, StackId, Tid};
+use crate::event::{Comm, Context, Cpu, LockFlags, StackId, Tid, WaitKind};
 use crate::report::{
-    By, Column, Counts, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats,
+    By, Cause, Column, Counts, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats,
+    Table,
 };
 
 /// Figures of a row of `perf lock contention`, as in the tests of the columns.
@@ -42,6 +43,10 @@ fn with_quality(
     let rows: Vec<Row> = keys.iter().map(|&key| Row { key, stats: one() }).collect();
     let columns: Vec<_> = DEFAULT_FIELDS.iter().map(|id| Column::find(id).unwrap()).collect();
     let summary = Summary {
+        table: Table::Locks,
+        split: false,
+        holders: false,
+        further: &[],
         by,
         columns: &columns,
         rows: &rows,
@@ -64,7 +69,7 @@ fn with_quality(
 /// The headers of perf 6.4 to 7.3 with `-x ,`, alone, with `-t` and with `-l`.
 #[test]
 fn headers_and_rows_are_perfs() {
-    let kind = LockKind::RwsemWrite;
+    let kind = WaitKind::RwsemWrite;
     let comm = Some(Comm::new(b"hackbench"));
     let cases = [
         (
@@ -99,7 +104,10 @@ fn headers_and_rows_are_perfs() {
         ),
     ];
     for (by, part, expected) in cases {
-        assert_eq!(perf(&[by], &[RowKey::of([part])], ",", Detail::Notable), expected);
+        assert_eq!(
+            perf(&[by], &[RowKey::of(Table::Locks, [part])], ",", Detail::Notable),
+            expected
+        );
     }
 }
 
@@ -107,17 +115,21 @@ fn headers_and_rows_are_perfs() {
 /// of its longest wait, one by stack its own.
 #[test]
 fn stacks_are_perfs_last_column_where_rows_have_one() {
-    let kind = LockKind::Mutex;
+    let kind = WaitKind::Mutex;
     let stacks = stacks();
-    let caller = RowKey::of([Part::Caller(Some(PIPE_WRITE), kind)]);
+    let caller = RowKey::of(Table::Locks, [Part::Caller(Some(PIPE_WRITE), kind)]);
     let cases = [
         (By::Caller, caller, Some(witness())),
-        (By::Stack, RowKey::of([Part::Stack(Some(StackId(0)), kind)]), None),
+        (By::Stack, RowKey::of(Table::Locks, [Part::Stack(Some(StackId(0)), kind)]), None),
         (By::Caller, caller, None),
     ];
     let texts = cases.map(|(by, key, witness)| {
         let rows = [Row { key, stats: RowStats { witness, ..one() } }];
         let summary = Summary {
+            table: Table::Locks,
+            split: false,
+            holders: false,
+            further: &[],
             by: &[by],
             columns: &[],
             rows: &rows,
@@ -142,13 +154,16 @@ fn stacks_are_perfs_last_column_where_rows_have_one() {
 
 #[test]
 fn every_row_has_as_many_cells_as_the_header_whatever_the_names() {
-    let kind = LockKind::Mutex;
+    let kind = WaitKind::Mutex;
     let comm = |name: &[u8]| Part::Comm(Some(Comm::new(name)));
     let keys = [
-        RowKey::of([comm(b"a; b"), Part::Caller(Some(PIPE_WRITE), kind), Part::Cpu(Cpu(1))]),
-        RowKey::of([comm(b"x\n=\xff"), Part::Caller(None, kind), Part::Cpu(Cpu(1))]),
-        RowKey::of([comm(b""), Part::Caller(Some(0x77), kind), Part::Cpu(Cpu(0))]),
-        RowKey::Overflow(Some(kind)),
+        RowKey::of(
+            Table::Locks,
+            [comm(b"a; b"), Part::Caller(Some(PIPE_WRITE), kind), Part::Cpu(Cpu(1))],
+        ),
+        RowKey::of(Table::Locks, [comm(b"x\n=\xff"), Part::Caller(None, kind), Part::Cpu(Cpu(1))]),
+        RowKey::of(Table::Locks, [comm(b""), Part::Caller(Some(0x77), kind), Part::Cpu(Cpu(0))]),
+        RowKey::Overflow(Table::Locks, Some(kind)),
     ];
     let text = perf(&[By::Comm, By::Caller, By::Cpu], &keys, ";", Detail::Notable);
     let figures = "14; 1881441; 1759412; 134388";
@@ -167,12 +182,12 @@ fn what_found_no_room_says_so_by_every_key() {
     let figures = "14, 1881441, 1759412, 134388";
     let cases = [
         (By::Task, None, "-1, (overflow)"),
-        (By::Lock, Some(LockKind::Mutex), "0, (overflow), mutex"),
-        (By::Type, Some(LockKind::Mutex), "mutex(overflow)"),
+        (By::Lock, Some(WaitKind::Mutex), "0, (overflow), mutex"),
+        (By::Type, Some(WaitKind::Mutex), "mutex(overflow)"),
         (By::Cpu, None, "-1(overflow)"),
     ];
     for (by, kind, expected) in cases {
-        let text = perf(&[by], &[RowKey::Overflow(kind)], ",", Detail::Rows);
+        let text = perf(&[by], &[RowKey::Overflow(Table::Locks, kind)], ",", Detail::Rows);
         assert_eq!(text, format!("{figures}, {expected}\n"));
     }
 }
@@ -220,7 +235,10 @@ fn the_footer_is_perfs_and_then_ours() {
         comm: None,
         cpu: Cpu(0),
         lock: LOCK,
-        flags: LockFlags(33),
+        cause: Cause::Lock(LockFlags(33)),
+        lock_name: None,
+        stack: None,
+        holder: None,
         context: Context::Task,
         caller: None,
     };

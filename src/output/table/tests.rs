@@ -4,9 +4,10 @@ use super::super::samples::{
     LOCK, MMAP_LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written,
 };
 use super::{Detail, Summary, View, cut, write};
-use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Texts, Tid};
+use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid, WaitKind};
 use crate::report::{
-    By, Column, Counts, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats, Sample,
+    By, Cause, Column, Counts, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats,
+    Sample, Split, Table,
 };
 
 fn columns(ids: &[&str]) -> Vec<&'static Column> {
@@ -60,6 +61,10 @@ fn viewed(
         ..RowStats::default()
     };
     let summary = Summary {
+        table: Table::Locks,
+        split: false,
+        holders: false,
+        further: &[],
         by: &[by],
         columns: &columns(fields),
         rows: &rows,
@@ -87,7 +92,10 @@ fn open_wait() -> StreamOpen {
         comm: Some(Comm::new(b"hackbench")),
         cpu: Cpu(1),
         lock: LOCK,
-        flags: LockFlags(33),
+        cause: Cause::Lock(LockFlags(33)),
+        lock_name: None,
+        stack: None,
+        holder: None,
         context: Context::Task,
         caller: Some(PIPE_WRITE),
     }
@@ -96,19 +104,22 @@ fn open_wait() -> StreamOpen {
 /// A row of one wait.
 fn one() -> RowStats {
     let mut row = RowStats::default();
-    row.add(Sample::Acquired(764_165), witness());
+    row.add(Sample::Acquired(764_165), Split::default(), witness());
     row
 }
 
 /// Header and first row as `perf lock contention` 6.1 printed them for that wait.
 #[test]
 fn callers_stand_as_in_perf() {
-    let kind = LockKind::Spinlock;
+    let kind = WaitKind::Spinlock;
     let rows = [
-        (RowKey::of([Part::Caller(Some(0x4032), kind)]), one()),
-        (RowKey::of([Part::Caller(Some(0x5010), LockKind::RwsemWrite)]), RowStats::default()),
-        (RowKey::of([Part::Caller(None, kind)]), one()),
-        (RowKey::Overflow(Some(kind)), one()),
+        (RowKey::of(Table::Locks, [Part::Caller(Some(0x4032), kind)]), one()),
+        (
+            RowKey::of(Table::Locks, [Part::Caller(Some(0x5010), WaitKind::RwsemWrite)]),
+            RowStats::default(),
+        ),
+        (RowKey::of(Table::Locks, [Part::Caller(None, kind)]), one()),
+        (RowKey::Overflow(Table::Locks, Some(kind)), one()),
     ];
     let expected = " contended   total wait     max wait     avg wait         type   caller
 
@@ -135,14 +146,14 @@ fn tasks_stand_as_in_perf() {
     };
     let task = |tid, comm: Option<&[u8]>| {
         let (tid, comm) = (Tid(tid), comm.map(Comm::new));
-        RowKey::of([Part::Task { tid, incarnation: 0, comm }])
+        RowKey::of(Table::Locks, [Part::Task { tid, incarnation: 0, comm }])
     };
     let rows = [
         (task(6904, Some(b"sched-messaging")), stats),
         (task(7, Some(b"x\ny")), one()),
         (task(8, None), one()),
-        (RowKey::of([Part::Interrupt(Context::Softirq)]), one()),
-        (RowKey::Overflow(None), one()),
+        (RowKey::of(Table::Locks, [Part::Interrupt(Context::Softirq)]), one()),
+        (RowKey::Overflow(Table::Locks, None), one()),
     ];
     let expected = " contended   total wait     max wait     min wait     avg wait     failed          pid   comm
 
@@ -160,15 +171,15 @@ fn tasks_stand_as_in_perf() {
 
 #[test]
 fn locks_have_data_names_and_types_stand_alone() {
-    let kind = LockKind::Mutex;
+    let kind = WaitKind::Mutex;
     let rows = [
-        (RowKey::of([Part::Lock(0x9000, LockKind::RwlockRead)]), one()),
-        (RowKey::of([Part::Lock(0x9008, kind)]), one()),
-        (RowKey::of([Part::Lock(0x9100, kind)]), one()),
-        (RowKey::of([Part::Lock(LOCK, kind)]), one()),
-        (RowKey::of([Part::Lock(MMAP_LOCK, LockKind::RwsemRead)]), one()),
-        (RowKey::of([Part::Lock(PIPE_WRITE, kind)]), one()),
-        (RowKey::Overflow(Some(kind)), one()),
+        (RowKey::of(Table::Locks, [Part::Lock(0x9000, WaitKind::RwlockRead)]), one()),
+        (RowKey::of(Table::Locks, [Part::Lock(0x9008, kind)]), one()),
+        (RowKey::of(Table::Locks, [Part::Lock(0x9100, kind)]), one()),
+        (RowKey::of(Table::Locks, [Part::Lock(LOCK, kind)]), one()),
+        (RowKey::of(Table::Locks, [Part::Lock(MMAP_LOCK, WaitKind::RwsemRead)]), one()),
+        (RowKey::of(Table::Locks, [Part::Lock(PIPE_WRITE, kind)]), one()),
+        (RowKey::Overflow(Table::Locks, Some(kind)), one()),
     ];
     let expected = " contended            address   symbol
 
@@ -186,7 +197,7 @@ fn locks_have_data_names_and_types_stand_alone() {
     let text = table(By::Lock, &["contended"], &rows, &clean(), Detail::Everything);
     assert!(text.contains("~pipe_mutex (mutex), rule: anon_pipe_*\n"), "{text}");
 
-    let rows = [(RowKey::of([Part::Type(kind)]), one())];
+    let rows = [(RowKey::of(Table::Locks, [Part::Type(kind)]), one())];
     let text = table(By::Type, &["wait_max"], &rows, &clean(), Detail::Notable);
     assert_eq!(text, format!("    max wait         type\n\n   764.16 us        mutex\n\n{FOOTER}"));
 }
@@ -194,10 +205,10 @@ fn locks_have_data_names_and_types_stand_alone() {
 /// A share of 10 ms, quantiles of a single wait.
 #[test]
 fn who_waited_longest_and_how_waits_are_spread_stand_below_the_row() {
-    let kind = LockKind::Mutex;
+    let kind = WaitKind::Mutex;
     let rows = [
-        (RowKey::of([Part::Type(kind)]), one()),
-        (RowKey::Overflow(Some(kind)), RowStats::default()),
+        (RowKey::of(Table::Locks, [Part::Type(kind)]), one()),
+        (RowKey::Overflow(Table::Locks, Some(kind)), RowStats::default()),
     ];
     let fields = ["p50", "p99", "share"];
     let expected = "         p50          p99   share         type
@@ -223,9 +234,13 @@ fn who_waited_longest_and_how_waits_are_spread_stand_below_the_row() {
 fn a_cgroup_stands_with_its_containers_id_cut_and_moves_no_cursor() {
     let paths = Texts::new(1 << 10);
     let path = ["/x\n/docker-", &"0f".repeat(32), ".scope"].concat();
-    let row = |id| Row { key: RowKey::of([Part::Cgroup(id)]), stats: one() };
+    let row = |id| Row { key: RowKey::of(Table::Locks, [Part::Cgroup(id)]), stats: one() };
     let rows = [row(paths.intern(path.as_bytes())), row(None)];
     let summary = Summary {
+        table: Table::Locks,
+        split: false,
+        holders: false,
+        further: &[],
         by: &[By::Cgroup],
         columns: &columns(&["contended"]),
         rows: &rows,
@@ -310,14 +325,24 @@ fn many_open_waits_are_counted_rather_than_listed() {
 #[test]
 fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
     let comm = |name: &[u8]| Part::Comm(Some(Comm::new(name)));
-    let kind = LockKind::Mutex;
+    let kind = WaitKind::Mutex;
     let rows = [
-        RowKey::of([comm(b"make"), Part::Caller(Some(0x4032), kind), Part::Type(kind)]),
-        RowKey::of([comm(b"x\ny"), Part::Caller(None, LockKind::RwsemRead), Part::Type(kind)]),
-        RowKey::Overflow(Some(kind)),
+        RowKey::of(
+            Table::Locks,
+            [comm(b"make"), Part::Caller(Some(0x4032), kind), Part::Type(kind)],
+        ),
+        RowKey::of(
+            Table::Locks,
+            [comm(b"x\ny"), Part::Caller(None, WaitKind::RwsemRead), Part::Type(kind)],
+        ),
+        RowKey::Overflow(Table::Locks, Some(kind)),
     ];
     let rows = rows.map(|key| Row { key, stats: one() });
     let summary = Summary {
+        table: Table::Locks,
+        split: false,
+        holders: false,
+        further: &[],
         by: &[By::Comm, By::Caller, By::Type],
         columns: &columns(&["contended"]),
         rows: &rows,
@@ -361,10 +386,14 @@ fn what_went_wrong_and_what_it_cost_stand_below() {
 /// 80 characters, of which figures and type take 65: `anon_pipe_write+0x43` has 15 for its 20.
 #[test]
 fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
-    let kind = LockKind::Mutex;
-    let rows =
-        [RowKey::of([Part::Caller(Some(PIPE_WRITE), kind)])].map(|key| Row { key, stats: one() });
+    let kind = WaitKind::Mutex;
+    let rows = [RowKey::of(Table::Locks, [Part::Caller(Some(PIPE_WRITE), kind)])]
+        .map(|key| Row { key, stats: one() });
     let summary = Summary {
+        table: Table::Locks,
+        split: false,
+        holders: false,
+        further: &[],
         by: &[By::Caller],
         columns: &columns(&DEFAULT_FIELDS),
         rows: &rows,
@@ -420,7 +449,8 @@ fn a_cut_text_fills_its_room_and_no_more() {
 
 #[test]
 fn rows_alone_stand_alone_unless_something_was_lost() {
-    let rows = [(RowKey::of([Part::Caller(Some(0x4032), LockKind::Spinlock)]), one())];
+    let rows =
+        [(RowKey::of(Table::Locks, [Part::Caller(Some(0x4032), WaitKind::Spinlock)]), one())];
     let row =
         "         1    764.16 us    764.16 us    764.16 us     spinlock   poll_freewait+0x32\n";
     let bare = |quality: &Quality| table(By::Caller, &DEFAULT_FIELDS, &rows, quality, Detail::Rows);

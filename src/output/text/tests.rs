@@ -2,6 +2,7 @@ use super::super::samples::{pipe_wait, symbols, written};
 use super::super::{FieldValue, RawEvent, StreamLoss};
 use super::{RawContext, event, header, loss, wait};
 use crate::event::{Comm, Context, Cpu, LockFlags, Tid};
+use crate::report::Cause;
 
 #[test]
 fn waits_stand_under_their_headings_while_they_fit() {
@@ -16,7 +17,7 @@ fn waits_stand_under_their_headings_while_they_fit() {
         wait_ns: 3_100,
         cpu: Cpu(0),
         tid: Tid(4702),
-        flags: LockFlags(1),
+        cause: Cause::Lock(LockFlags(1)),
         caller: Some(0x26de),
         ..pipe
     };

@@ -3,9 +3,9 @@
 use crate::event::Event;
 use crate::event::decode::Decoded;
 
-use super::super::keep::NamedWait;
 use super::super::lane::Decoding;
 use super::super::merge::merge;
+use super::super::named::NamedWait;
 use super::super::raw::{RawEvent, RawHead, RawStore};
 use super::super::results::Sink;
 use super::Engine;

@@ -1,12 +1,12 @@
 use super::super::lock_rules::LOCK_RULES;
 use super::{Class, derive};
-use crate::event::LockKind;
+use crate::event::WaitKind;
 use std::collections::BTreeSet;
 
 /// Stacks as kernels record them, the lock's own frames first. `|` stands before the caller.
 #[test]
 fn kind_and_stack_give_the_name() {
-    use LockKind::{
+    use WaitKind::{
         Mutex, PercpuRead, PercpuWrite, RtMutex, RwlockRtWrite, RwlockWrite, RwsemRead, RwsemWrite,
         Spinlock,
     };
@@ -70,7 +70,7 @@ fn kind_and_stack_give_the_name() {
         (RwlockRtWrite, "rt_write_lock | release_task", Some("tasklist_lock")),
         (RwlockRtWrite, "rwbase_write_lock down_write_killable | vm_mmap_pgoff", Some("mmap_lock")),
         (Spinlock, "_raw_spin_lock_irqsave rt_spin_lock | futex_wake", Some("rtmutex_wait_lock")),
-        (LockKind::Unknown, "_raw_spin_lock | __schedule", None),
+        (WaitKind::Unknown, "_raw_spin_lock | __schedule", None),
     ];
     for (kind, stack, expected) in table {
         let words = stack.split_whitespace();
@@ -83,8 +83,8 @@ fn kind_and_stack_give_the_name() {
 
 #[test]
 fn no_stack_has_no_name() {
-    assert_eq!(derive(LockKind::Spinlock, &[], 0), None);
-    assert_eq!(derive(LockKind::Spinlock, &["", ""], 0), None);
+    assert_eq!(derive(WaitKind::Spinlock, &[], 0), None);
+    assert_eq!(derive(WaitKind::Spinlock, &["", ""], 0), None);
 }
 
 /// A function that stands twice in one class would have its second rule never used.

@@ -3,8 +3,8 @@ use super::super::super::samples::{
 };
 use super::super::super::{ReportInfo, RunInfo, StreamOpen, Summary};
 use super::report;
-use crate::event::{Comm, Context, Cpu, LockFlags, LockKind, Tid};
-use crate::report::{By, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats};
+use crate::event::{Comm, Context, Cpu, LockFlags, Tid, WaitKind};
+use crate::report::{By, Cause, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats, Table};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
 
@@ -55,11 +55,18 @@ fn parsed(info: &ReportInfo<'_>, by: &[By], keys: &[RowKey], quality: &Quality) 
         comm: None,
         cpu: Cpu(0),
         lock: LOCK,
-        flags: LockFlags(33),
+        cause: Cause::Lock(LockFlags(33)),
+        lock_name: None,
+        stack: None,
+        holder: None,
         context: Context::Task,
         caller: None,
     };
     let summary = Summary {
+        table: Table::Locks,
+        split: false,
+        holders: false,
+        further: &[],
         by,
         columns: &[],
         rows: &rows,
@@ -79,11 +86,11 @@ fn parsed(info: &ReportInfo<'_>, by: &[By], keys: &[RowKey], quality: &Quality) 
 
 #[test]
 fn one_object_has_it_all() {
-    let kind = LockKind::Mutex;
+    let kind = WaitKind::Mutex;
     let comm = Part::Comm(Some(Comm::new(b"x\n\"\xff")));
     let keys = [
-        RowKey::of([comm, Part::Caller(Some(PIPE_WRITE), kind)]),
-        RowKey::Overflow(Some(LockKind::Spinlock)),
+        RowKey::of(Table::Locks, [comm, Part::Caller(Some(PIPE_WRITE), kind)]),
+        RowKey::Overflow(Table::Locks, Some(WaitKind::Spinlock)),
     ];
     let value = parsed(&info(&[b"sh", b"\xff"]), &[By::Comm, By::Caller], &keys, &quality());
     let figures = json!({
@@ -157,13 +164,16 @@ fn the_description_names_every_field() {
     let (page, stream) =
         (include_str!("../../../../docs/report.md"), include_str!("../../../../docs/stream.md"));
     let keys = [
-        RowKey::of([
-            Part::Lock(1, LockKind::Mutex),
-            Part::Task { tid: Tid(1), incarnation: 0, comm: None },
-            Part::Process { pid: None, incarnation: 0, comm: None },
-            Part::Context(Context::Task),
-        ]),
-        RowKey::Overflow(Some(LockKind::Mutex)),
+        RowKey::of(
+            Table::Locks,
+            [
+                Part::Lock(1, WaitKind::Mutex),
+                Part::Task { tid: Tid(1), incarnation: 0, comm: None },
+                Part::Process { pid: None, incarnation: 0, comm: None },
+                Part::Context(Context::Task),
+            ],
+        ),
+        RowKey::Overflow(Table::Locks, Some(WaitKind::Mutex)),
     ];
     let by = [By::Lock, By::Task, By::Process, By::Context];
     let value = parsed(&info(&[]), &by, &keys, &quality());

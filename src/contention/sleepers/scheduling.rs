@@ -1,0 +1,76 @@
+//! What the scheduler's events say of open waits: where their time goes, and who ends them.
+
+use super::super::holders::{Evidence, Holder};
+use super::super::wait::{Cause, OpenWait, Wait};
+use super::{Nest, Sleepers};
+use crate::event::{Context, Head, LeftAs, StackId, Tid};
+
+impl Sleepers {
+    pub(super) fn switch(&mut self, ns: u64, prev: Tid, left_as: LeftAs, next: Tid) {
+        if let Some(nest) = self.waiters.get_mut(&prev) {
+            nest.leaves(ns, left_as);
+        }
+        if let Some(nest) = self.waiters.get_mut(&next) {
+            nest.comes_back(ns);
+        }
+    }
+
+    /// Whoever wakes a waiter has let its lock go, unless it is an interrupt: that has no lock to
+    /// let go, and stands for a timer or a signal.
+    pub(super) fn waking(&mut self, head: &Head, tid: Tid) {
+        let Some(nest) = self.waiters.get_mut(&tid) else { return };
+        nest.is_woken(head.ts_ns);
+        let Some(lock) = nest.innermost().map(|wait| wait.lock) else { return };
+        if head.context != Context::Task || head.tid == Tid(0) || head.tid == tid {
+            return;
+        }
+        // A waiter that finds the lock free wakes those who can share it: their holder is its own.
+        let waker = self.waiters.get(&head.tid).and_then(|nest| waits_for(nest, lock));
+        let holder = match waker {
+            Some(waker) => waker.holder,
+            None => Some(self.holders.lets_go(lock, head, Evidence::Waking)),
+        };
+        if let Some(wait) = self.waiters.get_mut(&tid).and_then(Nest::innermost) {
+            wait.holder = holder;
+        }
+    }
+
+    /// The stack of the waking just before.
+    pub(super) fn waker_stack(&mut self, head: &Head, tid: Tid, stack: StackId) {
+        let wait = self.waiters.get_mut(&tid).and_then(Nest::innermost);
+        let holder = wait.and_then(|wait| wait.holder.as_mut());
+        if let Some(holder) = holder.filter(|holder| holder.head.tid == head.tid) {
+            holder.stack.get_or_insert(stack);
+        }
+    }
+
+    /// A finished wait with what is known of its holder. Who gave up was not let in by anybody.
+    pub(super) fn finished(&mut self, wait: Wait, end: &Head) -> Wait {
+        if wait.ret < 0 {
+            return Wait { holder: None, ..wait };
+        }
+        let told = self.holders.released_since(wait.lock, &wait.begin);
+        let told = told.filter(|holder| holder.head.tid != wait.begin.tid);
+        self.holders.acquired(wait.lock, end);
+        // The kernel's word outweighs the waker, whose stack it may lack.
+        let stack = wait.holder.filter(|by| told.is_some_and(|told| told.head.tid == by.head.tid));
+        let told = told.map(|told| Holder { stack: stack.and_then(|by| by.stack), ..told });
+        Wait { holder: told.or(wait.holder), ..wait }
+    }
+
+    /// An open wait, with who probably has its lock: the last one known to have got it.
+    pub(super) fn with_likely_holder(&self, wait: OpenWait) -> OpenWait {
+        let likely = self.holders.likely(wait.lock, wait.begin.tid);
+        OpenWait { holder: likely.or(wait.holder), ..wait }
+    }
+
+    /// Locks whose holders were forgotten for want of room.
+    pub fn holders_forgotten(&self) -> u64 {
+        self.holders.forgotten
+    }
+}
+
+fn waits_for(nest: &Nest, lock: u64) -> Option<&OpenWait> {
+    let is_kernels = |wait: &&OpenWait| matches!(wait.cause, Cause::Lock(_));
+    nest.open().iter().filter(is_kernels).find(|wait| wait.lock == lock)
+}

@@ -1,0 +1,196 @@
+//! Waits under their names, and where they all went.
+
+use crate::aggregate::{Sample, Split};
+use crate::cmdline_cache::{Certainty, Fact, TaskName};
+use crate::contention::{Cause, Evidence, Holder, OffCpu, OpenWait, Wait};
+use crate::event::Comm;
+use crate::report::{Holders, ItsHolder, RowStats, Table, Witness};
+use crate::symbols::LockName;
+
+/// Whoever had the lock, under its name when it let it go.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedHolder {
+    /// Who, when, and how that is known.
+    pub holder: Holder,
+    /// Its name.
+    pub name: TaskName,
+    /// The code address at which it let the lock go, where a stack was recorded.
+    pub caller: Option<u64>,
+}
+
+/// A finished wait under its name.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedWait {
+    /// The wait.
+    pub wait: Wait,
+    /// Which table it is summed in.
+    pub table: Table,
+    /// Who waited, at the instant the wait began.
+    pub name: TaskName,
+    /// The address of the call that wanted the lock, where a stack was recorded.
+    pub caller: Option<u64>,
+    /// What the lock is known as, beside its address and a symbol there.
+    pub lock_name: Option<LockName>,
+    /// Whoever had the lock.
+    pub holder: Option<NamedHolder>,
+    /// What the task slept for, if it is a sleep.
+    pub reason: Option<&'static str>,
+    /// The task's cgroup at that instant, where cgroups are kept.
+    pub cgroup: Option<Fact>,
+    /// Its process's command line, where they are kept.
+    pub cmdline: Option<Fact>,
+}
+
+/// A wait that is still open, under its name.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenNamed {
+    /// The wait.
+    pub wait: OpenWait,
+    /// Who waits.
+    pub name: TaskName,
+    /// The address of the call that wanted the lock, where a stack was recorded.
+    pub caller: Option<u64>,
+    /// What the lock is known as, beside its address and a symbol there.
+    pub lock_name: Option<LockName>,
+    /// Whoever has the lock, probably.
+    pub holder: Option<NamedHolder>,
+}
+
+/// Where the finished waits went: every one is in exactly one of these.
+#[derive(Debug, Clone, Default)]
+pub struct Kept {
+    /// In the rows, and streamed, by table.
+    tables: [RowStats; Table::ALL.len()],
+    /// Of the waits for the kernel's locks: who had them.
+    pub holders: Holders,
+    /// Of those in the rows: waits for a part of a lock that the task waits for anyway. Their time is in the
+    /// outer wait's too.
+    pub internal: RowStats,
+    /// Our own.
+    pub own: u64,
+    /// Of tasks, on CPUs, for locks or from callers that were not asked for.
+    pub not_asked: u64,
+    /// Shorter than asked for.
+    pub short: u64,
+    /// Of those in the rows: under no name.
+    pub name_unknown: u64,
+    /// Of those in the rows: a loss may have swallowed a change of their name.
+    pub name_unconfirmed: u64,
+    /// Of those in the rows: without a stack.
+    pub no_stack: u64,
+    /// Of those that were wanted, filters aside: of a task whose cgroup was never learned.
+    pub cgroup_unknown: u64,
+    /// And whose cgroup is only likely.
+    pub cgroup_unconfirmed: u64,
+    /// And whose process's command line could not be read in time.
+    pub cmdline_unread: u64,
+}
+
+impl NamedWait {
+    /// What a row keeps of it if it is the row's longest.
+    pub(super) fn witness(&self) -> Witness {
+        let begin = &self.wait.begin;
+        Witness {
+            ts_ns: begin.ts_ns,
+            tid: begin.tid,
+            comm: known_comm(&self.name),
+            cpu: begin.cpu,
+            context: begin.context,
+            stack: self.wait.stack,
+            holder: self.holder.as_ref().map(NamedHolder::kept),
+        }
+    }
+
+    /// What of its time was spent off the CPU.
+    pub(super) fn split(&self) -> Split {
+        let OffCpu { blocked_ns, runnable_ns, preempted_ns } = self.wait.off_cpu;
+        Split { blocked_ns, runnable_ns, preempted_ns }
+    }
+}
+
+impl NamedHolder {
+    fn kept(&self) -> ItsHolder {
+        ItsHolder {
+            tid: self.holder.head.tid,
+            comm: known_comm(&self.name),
+            evidence: self.holder.evidence,
+            caller: self.caller,
+        }
+    }
+}
+
+impl Kept {
+    /// Adds another part of the same run.
+    pub(super) fn merge(&mut self, other: &Kept) {
+        for (own, other) in self.tables.iter_mut().zip(&other.tables) {
+            own.merge(other);
+        }
+        self.holders.add(&other.holders);
+        self.internal.merge(&other.internal);
+        self.own += other.own;
+        self.not_asked += other.not_asked;
+        self.short += other.short;
+        self.name_unknown += other.name_unknown;
+        self.name_unconfirmed += other.name_unconfirmed;
+        self.no_stack += other.no_stack;
+        self.cgroup_unknown += other.cgroup_unknown;
+        self.cgroup_unconfirmed += other.cgroup_unconfirmed;
+        self.cmdline_unread += other.cmdline_unread;
+    }
+
+    /// The waits of one table together.
+    pub fn of(&self, table: Table) -> &RowStats {
+        let [locks, ..] = &self.tables;
+        self.tables.get(table.index()).unwrap_or(locks)
+    }
+
+    /// Counts a wait that is kept.
+    pub(super) fn count(&mut self, named: &NamedWait, sample: Sample) {
+        let (split, witness) = (named.split(), named.witness());
+        if let Some(rows) = self.tables.get_mut(named.table.index()) {
+            rows.add(sample, split, witness);
+        }
+        if named.wait.internal {
+            self.internal.add(sample, split, witness);
+        }
+        let certainty = named.name.certainty;
+        self.name_unknown += u64::from(certainty == Certainty::Unknown);
+        self.name_unconfirmed += u64::from(certainty == Certainty::Unconfirmed);
+        let may_have_stack = !matches!(named.wait.cause, Cause::Futex(_));
+        self.no_stack += u64::from(may_have_stack && named.wait.stack.is_none());
+        if let Sample::Acquired(ns) = sample {
+            self.count_holder(named, ns);
+        }
+    }
+
+    fn count_holder(&mut self, named: &NamedWait, ns: u64) {
+        if !named.wait.slept || !matches!(named.wait.cause, Cause::Lock(_)) {
+            return;
+        }
+        self.holders.slept += 1;
+        self.holders.slept_ns = self.holders.slept_ns.saturating_add(ns);
+        let Some(known) = &named.holder else { return };
+        self.holders.known_ns = self.holders.known_ns.saturating_add(ns);
+        match known.holder.evidence {
+            Evidence::Release => self.holders.by_release += 1,
+            Evidence::Waking | Evidence::Acquired => self.holders.by_waking += 1,
+        }
+    }
+
+    /// All waits that are kept, in whichever table.
+    pub fn kept(&self) -> u64 {
+        // Those of chains are the locks' once more.
+        let once = Table::ALL.into_iter().filter(|&table| table != Table::Chains);
+        once.map(|table| self.of(table).waits()).sum()
+    }
+
+    /// All waits that finished, whether kept or not.
+    pub fn waits(&self) -> u64 {
+        self.kept() + self.own + self.not_asked + self.short
+    }
+}
+
+/// The name, where there is one.
+pub(super) fn known_comm(name: &TaskName) -> Option<Comm> {
+    (name.certainty != Certainty::Unknown).then_some(name.comm)
+}
