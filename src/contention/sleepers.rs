@@ -87,6 +87,7 @@ impl Sleepers {
     /// Takes the next event of all CPUs in the order of time; gives the wait it finishes.
     pub fn take(&mut self, event: &Event) -> Option<Wait> {
         let head = &event.head;
+        self.runs(event);
         match event.body {
             Body::LockBegin { lock, flags } => {
                 return self.begin(head, lock, Cause::Lock(flags));
@@ -160,7 +161,9 @@ impl Sleepers {
         if self.seen.len() < MAX_SEEN {
             self.seen.insert(head.tid);
         }
-        let earlier_end = self.unmatched.remove(&head.tid).filter(|end| end.lock == lock);
+        let is_lock = cause.flags().is_some();
+        let earlier_end = self.unmatched.remove(&head.tid);
+        let earlier_end = earlier_end.filter(|end| is_lock && end.lock == lock);
         if let Some(end) = earlier_end.filter(|end| end.head.stamp > head.stamp) {
             return self.late_begin(head, lock, cause, &end);
         }

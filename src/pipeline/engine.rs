@@ -160,11 +160,13 @@ impl Engine {
         let holders_forgotten = self.sleepers.holders_forgotten();
         let mut counts = self.sleepers.counts;
         let mut kept = self.kept;
+        let mut switches_missing = 0;
         let mut read = Vec::with_capacity(self.lanes.len());
         let last_ns = self.lanes.iter().map(Lane::last_ns).max().unwrap_or(0);
         for mut lane in self.lanes {
             open.extend(lane.spinners.finish());
             counts.add(&lane.spinners.counts);
+            switches_missing += lane.spinners.switches_missing;
             kept.merge(&lane.kept);
             read.push((lane.cpu, lane.read));
         }
@@ -177,6 +179,7 @@ impl Engine {
         Results {
             counts,
             holders_forgotten,
+            switches_missing,
             kept,
             open: open.into_iter().filter_map(named).collect(),
             rows,

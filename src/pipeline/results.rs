@@ -45,6 +45,8 @@ pub struct Results {
     pub counts: CauseCounts,
     /// Locks whose holders were forgotten for want of room.
     pub holders_forgotten: u64,
+    /// Switches between tasks that were not recorded although no event was lost.
+    pub switches_missing: u64,
     /// Where every finished wait went.
     pub kept: Kept,
     /// The waits that were asked for and still open at the end, oldest first.

@@ -30,6 +30,7 @@ pub fn quality(
         sleeps: results.counts.sleeps,
         holders: kept.holders,
         holders_forgotten: results.holders_forgotten,
+        switches_missing: results.switches_missing,
         internal: kept.internal.waits(),
         internal_total_ns: kept.internal.wait_total_ns,
         kept: kept.kept(),

@@ -46,6 +46,9 @@ pub struct Quality {
     pub holders: Holders,
     /// Locks whose holders were forgotten for want of room.
     pub holders_forgotten: u64,
+    /// Switches between tasks that were not recorded although no event was lost. What the task did
+    /// that came so is known from its next event on.
+    pub switches_missing: u64,
     /// Of the kept waits: for a lock's own inner lock.
     pub internal: u64,
     /// The time of those, in ns, which is in the outer wait's too.
@@ -185,12 +188,13 @@ impl Quality {
     }
 
     /// The counters that only describe the run.
-    pub fn facts(&self) -> [(&'static str, u64); 10] {
+    pub fn facts(&self) -> [(&'static str, u64); 11] {
         [
             ("begins read", self.pairing.begins_read),
             ("ends read", self.pairing.ends_read),
             ("phase changes of mutex waits", self.pairing.phase_changes),
             ("ends of filtered begins", self.pairing.filtered_end),
+            ("switches that the kernel did not record", self.switches_missing),
             ("waits for a lock's inner lock", self.internal),
             ("waits whose command line could not be read in time", self.cmdlines_unread),
             ("looks into /proc put off", self.looks_put_off),

@@ -3,9 +3,21 @@
 use super::super::holders::{Evidence, Holder};
 use super::super::wait::{Cause, OpenWait, Wait};
 use super::{Nest, Sleepers};
-use crate::event::{Context, Head, LeftAs, StackId, Tid};
+use crate::event::{Body, Context, Event, Head, LeftAs, StackId, Tid};
 
 impl Sleepers {
+    /// Whoever raises an event runs. Not every switch is recorded: on some machines those from tasks
+    /// that are not to be traced are not, and a task that is given its CPU so would never come back.
+    pub(super) fn runs(&mut self, event: &Event) {
+        let is_leaving = matches!(event.body, Body::Switch { .. } | Body::SleepStack(_));
+        if event.head.context != Context::Task || is_leaving {
+            return;
+        }
+        if let Some(nest) = self.waiters.get_mut(&event.head.tid) {
+            nest.comes_back(event.head.ts_ns);
+        }
+    }
+
     pub(super) fn switch(&mut self, ns: u64, prev: Tid, left_as: LeftAs, next: Tid) {
         if let Some(nest) = self.waiters.get_mut(&prev) {
             nest.leaves(ns, left_as);
