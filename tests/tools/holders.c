@@ -21,30 +21,20 @@
  * Each sleeper was seen asleep while the lock was held: no wait is only spinning.
  */
 #include "slow.h"
+#include "tasks.h"
 
 #define SLEEPERS_MAX 8
 
 enum mode { PIPE, INODE, CHAIN, MMAP };
 
-struct task {
-	char comm[16];
-	char id; /* what it writes */
-	pid_t tid;
-	sem_t go;
-	uint64_t enter_ns, leave_ns;
-	struct used before, after;
-	ssize_t (*call)(struct task *);
-};
-
 static struct task holder, splicer, sleepers[SLEEPERS_MAX];
 static struct slow slow;
-static sem_t done;
 static int pipe_fds[2], file_fd, append_fd;
 static char *area;
 static size_t area_size;
 static int area_protection = PROT_READ;
 
-/* The calls that take the locks. */
+/* The calls that take the locks; all give 1. */
 static ssize_t write_slow_to_pipe(struct task *self)
 {
 	(void)self;
@@ -90,78 +80,6 @@ static ssize_t populate(struct task *self)
 	return madvise(page[self->id - 'a'], 4096, MADV_POPULATE_READ) + 1;
 }
 
-static void *body(void *argument)
-{
-	struct task *self = argument;
-	name(self->comm);
-	__atomic_store_n(&self->tid, tid(), __ATOMIC_RELEASE);
-	sem_post(&done);
-	for (;;) {
-		wait_sem(&self->go);
-		self->before = used();
-		__atomic_store_n(&self->enter_ns, now(), __ATOMIC_RELEASE);
-		ssize_t got = self->call(self);
-		__atomic_store_n(&self->leave_ns, now(), __ATOMIC_RELEASE);
-		self->after = used();
-		if (got != 1)
-			die(self->comm);
-		sem_post(&done);
-	}
-	return NULL;
-}
-
-static void begin(struct task *task, const char *comm, char id, ssize_t (*call)(struct task *))
-{
-	pthread_t thread;
-	snprintf(task->comm, sizeof task->comm, "%s", comm);
-	task->id = id;
-	task->call = call;
-	sem_init(&task->go, 0, 0);
-	start(&thread, body, task);
-	wait_sem(&done);
-}
-
-static void run(struct task *task)
-{
-	__atomic_store_n(&task->enter_ns, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&task->leave_ns, 0, __ATOMIC_RELAXED);
-	sem_post(&task->go);
-}
-
-/* Lets a task go for the lock and sees it sleep there. */
-static int put_to_sleep(struct task *task)
-{
-	uint64_t end = now() + PATIENCE;
-	run(task);
-	while (!__atomic_load_n(&task->enter_ns, __ATOMIC_ACQUIRE) && now() < end)
-		sched_yield();
-	while (state_of(task->tid) != 'D') {
-		/* In the mode mmap the holder does not wait for us. */
-		if (__atomic_load_n(&task->leave_ns, __ATOMIC_ACQUIRE) || now() > end)
-			return 0;
-	}
-	return !__atomic_load_n(&task->leave_ns, __ATOMIC_ACQUIRE);
-}
-
-static void log_holder(int round, const char *lock, uint64_t held_ns, uint64_t free_ns)
-{
-	log_line("{\"record\":\"holder\",\"round\":%d,\"lock\":\"%s\",\"tid\":%d,\"comm\":\"%s\","
-		 "\"enter_ns\":%lu,\"held_ns\":%lu,\"free_ns\":%lu,\"leave_ns\":%lu}",
-		 round, lock, holder.tid, holder.comm, holder.enter_ns, held_ns, free_ns,
-		 holder.leave_ns);
-}
-
-static void log_sleeper(int round, const char *lock, const struct task *task, int order,
-			const struct task *before)
-{
-	log_line("{\"record\":\"sleeper\",\"round\":%d,\"lock\":\"%s\",\"tid\":%d,\"comm\":\"%s\","
-		 "\"enter_ns\":%lu,\"leave_ns\":%lu,\"cpu_ns\":%lu,\"delay_ns\":%lu,"
-		 "\"order\":%d,\"holder_tid\":%d,\"holder_comm\":\"%s\"}",
-		 round, lock, task->tid, task->comm, task->enter_ns, task->leave_ns,
-		 task->after.cpu_ns - task->before.cpu_ns,
-		 task->after.delay_ns - task->before.delay_ns, order, before->tid, before->comm);
-}
-
 /* The ids in the order in which their writers had the lock, without the first, the holder's. */
 static void order_of(enum mode mode, char *ids, int count)
 {
@@ -198,7 +116,7 @@ static void slow_round(enum mode mode, int round, int count, uint64_t hold_ns)
 	for (int i = 0; i < count + 1 + (mode == CHAIN); i++)
 		wait_sem(&done);
 	slow_again(&slow);
-	log_holder(round, mode == CHAIN ? "inode" : lock, held_ns, free_ns);
+	log_holder(round, mode == CHAIN ? "inode" : lock, &holder, held_ns, free_ns);
 	const struct task *before = &holder;
 	if (mode == CHAIN) {
 		log_sleeper(round, "inode", &splicer, 0, &holder);
@@ -226,7 +144,7 @@ static int mmap_round(int round, int count)
 		wait_sem(&done);
 	if (asleep < count || !held)
 		return 0;
-	log_holder(round, "mmap", holder.enter_ns, holder.leave_ns);
+	log_holder(round, "mmap", &holder, holder.enter_ns, holder.leave_ns);
 	for (int i = 0; i < count; i++)
 		log_sleeper(round, "mmap", &sleepers[i], 0, &holder);
 	return 1;
@@ -278,12 +196,12 @@ int main(int argc, char **argv)
 	log_open(argv[2]);
 	sem_init(&done, 0, 0);
 	open_files();
-	begin(&holder, "holder", 'H', holds[mode]);
-	begin(&splicer, "splicer", 'S', splice_pipe_to_file);
+	begin(&holder, "holder", 'H', -1, holds[mode]);
+	begin(&splicer, "splicer", 'S', -1, splice_pipe_to_file);
 	for (int i = 0; i < count; i++) {
 		char comm[16];
 		snprintf(comm, sizeof comm, "sleeper-%d", i);
-		begin(&sleepers[i], comm, 'a' + i, waits[mode]);
+		begin(&sleepers[i], comm, 'a' + i, -1, waits[mode]);
 	}
 	mode == MMAP ? map_area() : slow_open(&slow);
 	for (int round = 0, tries = 0; round < rounds && tries < 10 * rounds; tries++) {
