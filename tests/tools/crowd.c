@@ -19,15 +19,16 @@ static struct slow slow;
 static int file_fd, append_fd;
 static int over;
 
+/* pwrite appends too where the file is open so, and takes no lock of the position. */
 static ssize_t hold_file(struct task *self)
 {
 	(void)self;
-	return write(append_fd, slow.page, 1);
+	return pwrite(append_fd, slow.page, 1, 0);
 }
 
 static ssize_t write_to_file(struct task *self)
 {
-	return write(append_fd, &self->id, 1);
+	return pwrite(append_fd, &self->id, 1, 0);
 }
 
 static void *spinner(void *argument)

@@ -34,7 +34,7 @@ static char *area;
 static size_t area_size;
 static int area_protection = PROT_READ;
 
-/* The calls that take the locks; all give 1. */
+/* The calls that take the locks; all give 1. pwrite appends too, and takes no lock of the position. */
 static ssize_t write_slow_to_pipe(struct task *self)
 {
 	(void)self;
@@ -44,7 +44,7 @@ static ssize_t write_slow_to_pipe(struct task *self)
 static ssize_t write_slow_to_file(struct task *self)
 {
 	(void)self;
-	return write(append_fd, slow.page, 1);
+	return pwrite(append_fd, slow.page, 1, 0);
 }
 
 static ssize_t write_to_pipe(struct task *self)
@@ -54,7 +54,7 @@ static ssize_t write_to_pipe(struct task *self)
 
 static ssize_t write_to_file(struct task *self)
 {
-	return write(append_fd, &self->id, 1);
+	return pwrite(append_fd, &self->id, 1, 0);
 }
 
 /* Takes the pipe's mutex, then the file's rwsem. */
@@ -204,11 +204,16 @@ int main(int argc, char **argv)
 		begin(&sleepers[i], comm, 'a' + i, -1, waits[mode]);
 	}
 	mode == MMAP ? map_area() : slow_open(&slow);
-	for (int round = 0, tries = 0; round < rounds && tries < 10 * rounds; tries++) {
+	int round = 0;
+	for (int tries = 0; round < rounds && tries < 10 * rounds; tries++) {
 		if (mode == MMAP)
 			round += mmap_round(round, count);
 		else
 			slow_round(mode, round++, count, hold_ns);
+	}
+	if (round < rounds) {
+		fprintf(stderr, "mprotect was over before all slept\n");
+		return 1;
 	}
 	return 0;
 }
