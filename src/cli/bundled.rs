@@ -61,6 +61,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
             max_stack: config.max_stack,
         },
         rows: config.rows,
+        chains: false,
         raw: config.raw,
         begins: Begins::All,
     };

@@ -232,6 +232,7 @@ fn prepare(
             max_stack: config.max_stack,
         },
         rows: config.rows,
+        chains: config.plan.extras.holders,
         raw: config.raw,
         begins: config.plan.begins(),
     };

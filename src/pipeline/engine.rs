@@ -11,16 +11,18 @@ use crate::cmdline_cache::proc::SeededTask;
 use crate::contention::{Begins, OpenWait, Sleepers, Wait};
 use crate::event::decode::Decoder;
 use crate::event::{Body, Cpu, Stamp};
-use crate::report::{By, RowKey, Witness};
+use crate::report::{By, Part, RowKey, Table, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::SubbufLayout;
 
+use super::chaining::Chaining;
 use super::keep::Keep;
 use super::lane::{Decoding, Lane};
 use super::lock_names::LockNames;
 use super::merge::merge;
 use super::mmap_locks::MmapLocks;
 use super::named::{Kept, NamedWait};
+use super::naming::Naming;
 use super::raw::RawStore;
 use super::results::{Results, Sink};
 use super::workers::on_each;
@@ -40,6 +42,8 @@ pub struct Setup {
     pub keep: Keep,
     /// Most rows that are kept apart.
     pub rows: usize,
+    /// Whether chains of waits are followed.
+    pub chains: bool,
     /// Whether every event is streamed instead of the waits.
     pub raw: bool,
     /// Whether the kernel filters some begins out.
@@ -63,6 +67,8 @@ pub struct Engine {
     cache: CmdlineCache,
     keep: Keep,
     mmap_locks: MmapLocks,
+    /// Where holders are looked for.
+    chaining: Option<Chaining>,
     /// Where rows are by lock.
     lock_names: Option<LockNames>,
     aggregate: Aggregate<RowKey, Witness>,
@@ -102,6 +108,7 @@ impl Engine {
             cache: setup.cache,
             keep: setup.keep,
             mmap_locks: MmapLocks::default(),
+            chaining: setup.chains.then(Chaining::default),
             lock_names: by_lock.then(|| LockNames::new(setup.rows)),
             aggregate: Aggregate::new(setup.rows),
             processed_ns: 0,
@@ -174,14 +181,18 @@ impl Engine {
         let stacks = self.decoding.stacks;
         let rows = self.aggregate.snapshot();
         let names = self.lock_names.map(|names| names.finish(&rows.rows, &self.mmap_locks));
-        let (keep, cache, mmap_locks) = (&self.keep, &self.cache, &self.mmap_locks);
-        let named = |wait: OpenWait| keep.open(&wait, cache, &stacks, mmap_locks);
+        let with = Naming { cache: &self.cache, stacks: &stacks, mmap_locks: &self.mmap_locks };
+        let named = |wait: OpenWait| self.keep.open(&wait, &with);
+        let open = open.into_iter().filter_map(named).collect();
+        let (chains, chains_forgotten) = self.chaining.unwrap_or_default().finish();
         Results {
             counts,
             holders_forgotten,
             switches_missing,
             kept,
-            open: open.into_iter().filter_map(named).collect(),
+            open,
+            chains,
+            chains_forgotten,
             rows,
             lock_names: names.unwrap_or_default(),
             read,
@@ -219,6 +230,9 @@ impl Engine {
     pub fn forget_names(&mut self) {
         let open = self.lanes.iter().filter_map(|lane| lane.spinners.oldest());
         let oldest = open.chain(self.sleepers.oldest()).map(|head| head.stamp).min();
+        if let Some(chaining) = &mut self.chaining {
+            chaining.forget_before(oldest.map_or(self.processed_ns, |oldest| oldest.ts_ns));
+        }
         let processed = Stamp::before(self.processed_ns.saturating_sub(LATE_NS));
         self.cache.forget_before(oldest.map_or(processed, |oldest| oldest.min(processed)));
     }
@@ -271,13 +285,17 @@ impl Engine {
     }
 
     fn name_and_sum(&mut self, events: usize) {
-        let (cache, keep, aggregate) = (&self.cache, &self.keep, &self.aggregate);
-        let (stacks, sleepers, slept) = (&self.decoding.stacks, &self.sleepers, &self.waits);
-        let mmap_locks = &self.mmap_locks;
+        let (keep, aggregate) = (&self.keep, &self.aggregate);
+        let (sleepers, slept) = (&self.sleepers, &self.waits);
+        let with = Naming {
+            cache: &self.cache,
+            stacks: &self.decoding.stacks,
+            mmap_locks: &self.mmap_locks,
+        };
         on_each(&mut self.lanes, events, |lane| {
             for wait in &mut lane.waits {
                 wait.internal |= sleepers.encloses(slept, wait.lock, &wait.begin);
-                let kept = keep.take(wait, cache, stacks, mmap_locks, &mut lane.kept);
+                let kept = keep.take(wait, None, &with, &mut lane.kept);
                 let Some((named, key, sample)) = kept else { continue };
                 lane.delta.add(key, (sample, named.split()), named.witness(), aggregate);
                 lane.named.push(named);
@@ -285,9 +303,16 @@ impl Engine {
             lane.delta.flush(aggregate);
         });
         for wait in &self.waits {
-            let kept = keep.take(wait, cache, stacks, mmap_locks, &mut self.kept);
+            let chain = self.chaining.as_mut().and_then(|chains| chains.take(&with.named(wait)));
+            let kept = keep.take(wait, chain.map(|(chain, _)| chain), &with, &mut self.kept);
             let Some((named, key, sample)) = kept else { continue };
-            self.delta.add(key, (sample, named.split()), named.witness(), aggregate);
+            let (sample, witness) = ((sample, named.split()), named.witness());
+            self.delta.add(key, sample, witness, aggregate);
+            if let Some((chain, true)) = chain {
+                let key = RowKey::of(Table::Chains, [Part::Chain(Some(chain))]);
+                self.kept.count_chain(&named, sample.0);
+                self.delta.add(key, sample, witness, aggregate);
+            }
             self.named.push(named);
         }
         self.delta.flush(aggregate);

@@ -11,6 +11,7 @@
 //! of the window known, naming and summing, each CPU for itself again. An event that turns up
 //! behind its window is counted as late and still processed.
 
+mod chaining;
 mod engine;
 mod error;
 mod filters;
@@ -21,6 +22,7 @@ mod lock_names;
 mod merge;
 mod mmap_locks;
 mod named;
+mod naming;
 mod nested;
 mod parts;
 mod plan;

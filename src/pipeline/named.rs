@@ -4,7 +4,7 @@ use crate::aggregate::{Sample, Split};
 use crate::cmdline_cache::{Certainty, Fact, TaskName};
 use crate::contention::{Cause, Evidence, Holder, OffCpu, OpenWait, Wait};
 use crate::event::Comm;
-use crate::report::{Holders, ItsHolder, RowStats, Table, Witness};
+use crate::report::{ChainId, Holders, ItsHolder, RowStats, Table, Witness};
 use crate::symbols::LockName;
 
 /// Whoever had the lock, under its name when it let it go.
@@ -33,6 +33,8 @@ pub struct NamedWait {
     pub lock_name: Option<LockName>,
     /// Whoever had the lock.
     pub holder: Option<NamedHolder>,
+    /// The chain of waits that it begins, where chains are followed.
+    pub chain: Option<ChainId>,
     /// What the task slept for, if it is a sleep.
     pub reason: Option<&'static str>,
     /// The task's cgroup at that instant, where cgroups are kept.
@@ -142,6 +144,13 @@ impl Kept {
     pub fn of(&self, table: Table) -> &RowStats {
         let [locks, ..] = &self.tables;
         self.tables.get(table.index()).unwrap_or(locks)
+    }
+
+    /// Counts a kept wait once more, by its chain.
+    pub(super) fn count_chain(&mut self, named: &NamedWait, sample: Sample) {
+        if let Some(rows) = self.tables.get_mut(Table::Chains.index()) {
+            rows.add(sample, named.split(), named.witness());
+        }
     }
 
     /// Counts a wait that is kept.

@@ -6,7 +6,7 @@ use crate::aggregate::Snapshot;
 use crate::cmdline_cache::{CacheCounters, FactsGivenUp};
 use crate::contention::CauseCounts;
 use crate::event::{Cpu, Gap};
-use crate::report::{RowKey, Witness};
+use crate::report::{Chains, RowKey, Witness};
 use crate::symbols::{LockName, StackTable};
 
 use super::lane::ReadCounts;
@@ -55,6 +55,10 @@ pub struct Results {
     pub rows: Snapshot<RowKey, Witness>,
     /// Where rows are by lock: what the locks are known as, by address.
     pub lock_names: HashMap<u64, LockName>,
+    /// The chains that rows stand for.
+    pub chains: Chains,
+    /// Tasks whose waits were forgotten for want of room: chains may lack their ends.
+    pub chains_forgotten: u64,
     /// What each CPU's sub-buffers held.
     pub read: Vec<(Cpu, ReadCounts)>,
     /// The kernel stacks of the waits.

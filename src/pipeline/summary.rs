@@ -31,6 +31,8 @@ pub fn quality(
         holders: kept.holders,
         holders_forgotten: results.holders_forgotten,
         switches_missing: results.switches_missing,
+        chains_refused: results.chains.refused(),
+        chains_forgotten: results.chains_forgotten,
         internal: kept.internal.waits(),
         internal_total_ns: kept.internal.wait_total_ns,
         kept: kept.kept(),

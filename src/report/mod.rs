@@ -4,6 +4,7 @@
 
 mod bad;
 mod by;
+mod chains;
 mod column;
 mod identity;
 mod key;
@@ -18,6 +19,7 @@ pub use crate::aggregate::{Histogram, Sample, Split};
 pub use crate::contention::{Cause, Counts, Evidence, OffCpu};
 pub use bad::Bad;
 pub use by::{By, MAX_KEYS};
+pub use chains::{ChainId, Chains, Link, Waits};
 pub use column::{COLUMNS, Column, DEFAULT_FIELDS, SPLIT_FIELDS, Unit};
 pub use identity::Identity;
 pub use key::{Owner, Part, RowKey};

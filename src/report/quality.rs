@@ -46,6 +46,10 @@ pub struct Quality {
     pub holders: Holders,
     /// Locks whose holders were forgotten for want of room.
     pub holders_forgotten: u64,
+    /// Chains of waits that found no room.
+    pub chains_refused: u64,
+    /// Tasks whose waits were forgotten for want of room, so that chains may lack their ends.
+    pub chains_forgotten: u64,
     /// Switches between tasks that were not recorded although no event was lost. What the task did
     /// that came so is known from its next event on.
     pub switches_missing: u64,
@@ -156,7 +160,7 @@ impl Quality {
     }
 
     /// The counters that ought to be 0, each with the words to show it under.
-    pub fn faults(&self) -> [(&'static str, u64); 26] {
+    pub fn faults(&self) -> [(&'static str, u64); 28] {
         [
             ("waits whose end was lost", self.pairing.lost_end),
             ("waits that end before they begin", self.pairing.clock),
@@ -166,6 +170,8 @@ impl Quality {
             ("ends of futex calls without a begin", self.futexes.orphan_end),
             ("futex waits not followed, too many at once", self.futexes.overflow_depth),
             ("locks whose holders were forgotten for want of room", self.holders_forgotten),
+            ("chains of waits refused, table full", self.chains_refused),
+            ("tasks whose waits were forgotten, chains may be cut", self.chains_forgotten),
             ("begins nested too deep", self.pairing.overflow_depth),
             ("ends of begins nested too deep", self.pairing.overflow_end),
             ("events behind their window", self.late_events),

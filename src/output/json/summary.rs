@@ -123,6 +123,7 @@ impl Serialize for JsonRow<'_> {
                 KeyValue::Text(text) => map.serialize_entry(column.id, &text)?,
                 KeyValue::Name(name) => map.serialize_entry(column.id, &comm(Some(&name)))?,
                 KeyValue::Cgroup(path) => map.serialize_entry(column.id, &json_name(&path))?,
+                KeyValue::Bytes(text) => map.serialize_entry(column.id, &json_name(&text))?,
                 KeyValue::Unknown => map.serialize_entry(column.id, &())?,
             }
         }
