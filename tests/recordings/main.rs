@@ -28,3 +28,7 @@ mod print_format;
 mod scenarios;
 mod schedviz;
 mod totals;
+mod trace_dat;
+mod trace_dat_build;
+mod trace_dat_damage;
+mod trace_dat_kinds;
