@@ -19,6 +19,21 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
+    /// The file system fills holes, on FAT for instance: a file could not be written such that it
+    /// can be read at every moment.
+    #[error("cannot record to {}: its file system keeps no holes", path.display())]
+    NoHoles {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A CPU without a ring in the file, or one that is full.
+    #[error("no room in {} for the ring of CPU {cpu}", path.display())]
+    NoPlace {
+        /// The file.
+        path: PathBuf,
+        /// The CPU.
+        cpu: u16,
+    },
     /// The file's contents are not as they should be.
     #[error("{}: {fault}", path.display())]
     File {
@@ -45,12 +60,18 @@ impl Error {
 
     /// The command that mends it, where there is one.
     pub fn hint(&self) -> Option<String> {
-        match self {
+        Some(match self {
             Error::File { path, fault: Fault::Text } => {
-                Some(format!("trace-cmd report -i {}", path.display()))
+                format!("trace-cmd report -i {}", path.display())
             }
-            Error::File { .. } | Error::Io { .. } => None,
-        }
+            Error::Io { path, source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                format!("df -h {}", path.display())
+            }
+            Error::NoHoles { path } => {
+                format!("record to another file system than that of {}, /tmp say", path.display())
+            }
+            Error::File { .. } | Error::Io { .. } | Error::NoPlace { .. } => return None,
+        })
     }
 }
 

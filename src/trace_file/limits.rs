@@ -1,10 +1,17 @@
 //! What a file may claim at most. Real files are far below; lies end here.
 
-/// One stored text: `kallsyms` of a large kernel has about 20 MB.
-pub(super) const MAX_PART_BYTES: u64 = 256 << 20;
+/// One stored text: `kallsyms` of a large kernel has about 20 MB, names of all threads there can
+/// be about 100 MB.
+pub(super) const MAX_PART_BYTES: u64 = 128 << 20;
 
-/// An option's data; the largest are the memory maps of traced processes.
-pub(super) const MAX_OPTION_BYTES: u64 = 64 << 20;
+/// Event formats: ids have 16 bits.
+pub(super) const MAX_FORMATS: u32 = 1 << 16;
+
+/// All options' data; the largest are the memory maps of traced processes.
+pub(super) const MAX_OPTIONS_BYTES: u64 = 64 << 20;
+
+/// Options of one kind that are kept.
+pub(super) const MAX_OPTIONS: usize = 1 << 16;
 
 /// A NUL-terminated name: of a system, a buffer, a clock, a compression.
 pub(super) const MAX_NAME_BYTES: usize = 4096;

@@ -138,13 +138,22 @@ fn check_events(file: &TraceFile, described: &Described<'_>) {
     assert_eq!(contents.losses.len(), described.number("drop_marks"));
 }
 
-/// The times of each CPU's events as trace-cmd prints them, where it is installed.
-fn check_with_trace_cmd(path: &Path) {
+/// trace-cmd's text of a file, where it is installed.
+pub(crate) fn report(path: &Path) -> Option<String> {
     let report = Command::new("trace-cmd").args(["report", "-t", "-i"]).arg(path).output();
-    let Ok(report) = report else { return println!("skipped: no trace-cmd here") };
+    let Ok(report) = report else {
+        println!("skipped: no trace-cmd here");
+        return None;
+    };
     assert!(report.status.success());
+    Some(String::from_utf8_lossy(&report.stdout).into_owned())
+}
+
+/// We and trace-cmd find the same times, in the same order, on each CPU.
+pub(crate) fn check_with_trace_cmd(path: &Path) {
+    let Some(report) = report(path) else { return };
     let mut printed: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
-    for (cpu, ts_ns) in String::from_utf8_lossy(&report.stdout).lines().filter_map(cpu_and_time) {
+    for (cpu, ts_ns) in report.lines().filter_map(cpu_and_time) {
         printed.entry(cpu).or_default().push(ts_ns);
     }
     let events = contents(&TraceFile::open(path).unwrap()).events.into_iter();
@@ -155,7 +164,7 @@ fn check_with_trace_cmd(path: &Path) {
 }
 
 /// From a line as `  bash-12  [003]  1115.103375204: event:  ...`.
-pub(crate) fn cpu_and_time(line: &str) -> Option<(u16, u64)> {
+fn cpu_and_time(line: &str) -> Option<(u16, u64)> {
     let (before, behind) = line.split_once("] ")?;
     let (_, cpu) = before.rsplit_once('[')?;
     let (seconds, rest) = behind.trim_start().split_once('.')?;

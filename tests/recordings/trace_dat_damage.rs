@@ -104,7 +104,7 @@ fn a_file_that_is_cut_gives_the_first_events_and_says_that_more_are_missing() {
     for sample in samples() {
         let len = sample.bytes.len();
         let mut counts = Vec::new();
-        for cut in (0..len).rev().step_by(len / 397) {
+        for cut in (0..len).rev().step_by(len / 197) {
             sample.file.set_len(cut as u64).unwrap();
             let reading = sample.read();
             assert!(is_beginning_of(&reading.events, &sample.events));
@@ -121,12 +121,12 @@ fn a_file_that_is_cut_gives_the_first_events_and_says_that_more_are_missing() {
 fn huge_lengths_are_not_believed() {
     for sample in samples() {
         let mut complaints = 0;
-        for at in (0..sample.bytes.len() - 8).step_by(sample.bytes.len() / 797) {
+        for at in (0..sample.bytes.len() - 8).step_by(sample.bytes.len() / 397) {
             for bytes in [&[0xff; 8][..], &[0xff; 4], &[0, 0, 0, 0x7f], &[0xf0, 0xff, 0xff, 0x0f]] {
                 complaints += usize::from(sample.read_with(at, bytes).complains);
             }
         }
-        assert!(complaints > 100, "{complaints}");
+        assert!(complaints > 50, "{complaints}");
     }
 }
 
@@ -141,7 +141,7 @@ fn changed_bytes_are_read_to_an_end() {
     };
     for sample in samples() {
         let mut complaints = 0;
-        for _ in 0..3000 {
+        for _ in 0..1500 {
             // The beginning and the end hold most lengths and offsets.
             let at = match random(3) {
                 0 => random(2000),
@@ -151,6 +151,6 @@ fn changed_bytes_are_read_to_an_end() {
             let byte = sample.bytes[at] ^ (1 << random(8));
             complaints += usize::from(sample.read_with(at, &[byte]).complains);
         }
-        assert!((100..3000).contains(&complaints), "{complaints}");
+        assert!((50..1500).contains(&complaints), "{complaints}");
     }
 }

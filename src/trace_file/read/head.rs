@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::super::compression::Compression;
 use super::super::error::Fault;
-use super::super::limits::MAX_SUB_BUFFER_BYTES;
+use super::super::limits::{MAX_FORMATS, MAX_SUB_BUFFER_BYTES};
 use super::super::option_id;
 use super::super::texts::{EventText, Texts, Version};
 use super::input::{Input, lossy};
@@ -69,16 +69,9 @@ impl Head {
 /// A size of sub-buffers that can be.
 pub(super) fn page_size<R: Read>(input: &mut Input<R>) -> Result<u32, Fault> {
     let offset = input.position();
-    let size = input.u32("the page size")?;
-    match size {
+    match count(input, MAX_SUB_BUFFER_BYTES, "the page size")? {
         0 => Err(Fault::Malformed { part: "page size", offset }),
-        1..=MAX_SUB_BUFFER_BYTES => Ok(size),
-        _ => Err(Fault::TooLarge {
-            part: "the page size",
-            offset,
-            claimed: size.into(),
-            limit: MAX_SUB_BUFFER_BYTES.into(),
-        }),
+        size => Ok(size),
     }
 }
 
@@ -112,8 +105,9 @@ fn header_info<R: Read>(input: &mut Input<R>, texts: &mut Texts) -> Result<(), F
 
 /// The formats of the system `ftrace`.
 fn ftrace_formats<R: Read>(input: &mut Input<R>, texts: &mut Texts) -> Result<(), Fault> {
-    for _ in 0..input.u32("the ftrace formats")? {
-        texts.ftrace_formats.push(input.text("the ftrace formats")?);
+    const PART: &str = "the ftrace formats";
+    for _ in 0..count(input, MAX_FORMATS, PART)? {
+        texts.ftrace_formats.push(input.text(PART)?);
     }
     Ok(())
 }
@@ -121,14 +115,31 @@ fn ftrace_formats<R: Read>(input: &mut Input<R>, texts: &mut Texts) -> Result<()
 /// The formats of all other systems.
 fn event_formats<R: Read>(input: &mut Input<R>, texts: &mut Texts) -> Result<(), Fault> {
     const PART: &str = "the event formats";
-    for _ in 0..input.u32(PART)? {
+    let mut left = MAX_FORMATS;
+    for _ in 0..count(input, MAX_FORMATS, PART)? {
         let system = input.name(PART)?;
-        for _ in 0..input.u32(PART)? {
+        let events = count(input, left, PART)?;
+        left -= events;
+        for _ in 0..events {
             let text = input.text(PART)?;
             texts.event_formats.push(EventText { system: system.clone(), text });
         }
     }
     Ok(())
+}
+
+/// A number of things, of which there are at most `limit`.
+pub(super) fn count<R: Read>(
+    input: &mut Input<R>,
+    limit: u32,
+    part: &'static str,
+) -> Result<u32, Fault> {
+    let offset = input.position();
+    let count = input.u32(part)?;
+    if count <= limit {
+        return Ok(count);
+    }
+    Err(Fault::TooLarge { part, offset, claimed: count.into(), limit: limit.into() })
 }
 
 fn kallsyms<R: Read>(input: &mut Input<R>, texts: &mut Texts) -> Result<(), Fault> {

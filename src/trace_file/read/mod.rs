@@ -21,9 +21,11 @@ pub use notes::{Note, Notes};
 pub use options::{Guest, Options, TscToNs};
 
 use super::error::{Error, Fault};
+use super::limits::MAX_OPTIONS_BYTES;
 use super::texts::{Texts, Version};
-use crate::tracefs::{Abi, SubbufLayout};
-use source::Source;
+use crate::tracefs::{Abi, Endian, SubbufLayout};
+use options::{EndsWith, Raw};
+use source::{FileInput, Source};
 
 /// A recording in a file: all of it but the rings' contents, which [`TraceFile::cpu_data`] reads.
 #[derive(Debug)]
@@ -50,6 +52,17 @@ struct Found {
     texts: Texts,
     buffers: Vec<Buffer>,
     notes: Notes,
+    /// How much more data options may have.
+    option_bytes_left: u64,
+}
+
+impl Found {
+    /// The next option, within the bounds of all.
+    fn option(&mut self, input: &mut FileInput<'_>, ends: EndsWith) -> Result<Raw, Fault> {
+        let option = Raw::read(input, ends, self.option_bytes_left)?;
+        self.option_bytes_left -= option.data.len() as u64;
+        Ok(option)
+    }
 }
 
 impl TraceFile {
@@ -63,7 +76,7 @@ impl TraceFile {
         let file = File::open(path).map_err(|source| Error::io("open", path, source))?;
         let source = Source::new(&file).map_err(|source| Error::io("read", path, source))?;
         let (head, layout, found) = read(&source).map_err(|fault| Error::of(path, fault))?;
-        let Found { options, texts, buffers, notes } = found;
+        let Found { options, texts, buffers, notes, .. } = found;
         let (file, path) = (Arc::new(file), path.into());
         Ok(TraceFile { head, options, texts, buffers, notes, layout, file, path })
     }
@@ -90,13 +103,14 @@ impl TraceFile {
 }
 
 fn read(source: &Source<'_>) -> Result<(Head, SubbufLayout, Found), Fault> {
-    let mut input = source.input(0, crate::tracefs::Endian::Little);
+    let mut input = source.input(0, Endian::Little);
     let (head, options_offset) = Head::read(&mut input)?;
     let mut found = Found {
         options: Options::default(),
         texts: Texts::default(),
         buffers: Vec::new(),
         notes: Notes::default(),
+        option_bytes_left: MAX_OPTIONS_BYTES,
     };
     match head.version {
         Version::V6 => v6::read(source, head, input, &mut found)?,

@@ -3,9 +3,9 @@
 use std::io::Read;
 
 use super::super::error::Fault;
-use super::super::limits::{MAX_CPUS, MAX_OPTION_BYTES};
+use super::super::limits::{MAX_CPUS, MAX_OPTIONS};
 use super::super::option_id;
-use super::head::clock_of;
+use super::head::{self, clock_of};
 use super::input::{Input, lossy};
 use crate::tracefs::Endian;
 
@@ -75,15 +75,28 @@ pub(super) struct Raw {
     pub(super) data: Vec<u8>,
 }
 
+/// How the last option ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EndsWith {
+    /// With its number: version 6.
+    Id,
+    /// With where the next options are: version 7.
+    Data,
+}
+
 impl Raw {
-    /// The next option. In version 6 the last one has an id only.
-    pub(super) fn read<R: Read>(input: &mut Input<R>, ends_bare: bool) -> Result<Raw, Fault> {
+    /// The next option, of at most `limit` bytes.
+    pub(super) fn read<R: Read>(
+        input: &mut Input<R>,
+        ends: EndsWith,
+        limit: u64,
+    ) -> Result<Raw, Fault> {
         let id = input.u16("the options")?;
-        if id == option_id::DONE && ends_bare {
+        if id == option_id::DONE && ends == EndsWith::Id {
             return Ok(Raw { id, data: Vec::new() });
         }
         let size_bytes = input.u32("the options")?;
-        let data = input.bounded_block(size_bytes.into(), MAX_OPTION_BYTES, "the options")?;
+        let data = input.bounded_block(size_bytes.into(), limit, "the options")?;
         Ok(Raw { id, data })
     }
 }
@@ -110,18 +123,23 @@ impl Options {
                 self.cpu_count = Some(count).filter(|count| *count <= MAX_CPUS);
                 self.cpu_count?;
             }
-            option_id::CPU_STAT => self.cpu_stats.push(text(data)),
-            option_id::HOOK => self.hooks.push(text(data)),
+            option_id::CPU_STAT => push(&mut self.cpu_stats, text(data))?,
+            option_id::HOOK => push(&mut self.hooks, text(data))?,
             option_id::PROC_MAPS => self.proc_maps = Some(text(data)),
             option_id::TRACE_ID => self.trace_id = Some(input.u64("TRACEID").ok()?),
             option_id::TIME_SHIFT => self.peer_trace_id = Some(input.u64("TIME_SHIFT").ok()?),
-            option_id::GUEST => self.guests.push(guest(&mut input).ok()?),
+            option_id::GUEST => push(&mut self.guests, guest(&mut input).ok()?)?,
             option_id::TSC_TO_NS => self.tsc_to_ns = Some(tsc_to_ns(&mut input).ok()?),
             option_id::FTLOCK => self.ftlock = Some(data),
             _ => self.unknown += 1,
         }
         Some(())
     }
+}
+
+/// Keeps another one, as far as they are bounded.
+fn push<T>(list: &mut Vec<T>, item: T) -> Option<()> {
+    (list.len() < MAX_OPTIONS).then(|| list.push(item))
 }
 
 /// A text up to its NUL.
@@ -151,7 +169,7 @@ fn guest(input: &mut Input<&[u8]>) -> Result<Guest, Fault> {
     const PART: &str = "GUEST";
     let (name, trace_id) = (input.name(PART)?, input.u64(PART)?);
     let mut cpus = Vec::new();
-    for _ in 0..input.u32(PART)? {
+    for _ in 0..head::count(input, MAX_CPUS, PART)? {
         cpus.push((input.u32(PART)?, input.u32(PART)?));
     }
     Ok(Guest { name, trace_id, cpus })

@@ -7,7 +7,7 @@ use super::buffer::{Buffer, CpuExtent};
 use super::head::{self, Head, clock_of};
 use super::input::Input;
 use super::notes::Note;
-use super::options::Raw;
+use super::options::{EndsWith, Raw};
 use super::source::{FileInput, Source};
 use super::{Found, Notes};
 
@@ -38,7 +38,7 @@ pub(super) fn read(
     for id in head::TEXT_PARTS {
         head::text_part(id, &mut input, &mut found.texts)?;
     }
-    let cpus = input.u32("the number of CPUs")?;
+    let cpus = head::count(&mut input, MAX_CPUS, "the number of CPUs")?;
     let mut state = State { cpus, has_clock: false, named: Vec::new() };
 
     let top = buffer(&mut input, head, String::new(), &mut state, found)?;
@@ -84,13 +84,8 @@ fn buffer(
     if !tag.starts_with(b"flyrecord") {
         return Err(Fault::Malformed { part: PART, offset });
     }
-    let claimed = state.cpus;
-    if claimed > MAX_CPUS {
-        let (claimed, limit) = (claimed.into(), MAX_CPUS.into());
-        return Err(Fault::TooLarge { part: "the number of CPUs", offset, claimed, limit });
-    }
     let mut cpus = Vec::new();
-    for cpu in 0..claimed {
+    for cpu in 0..state.cpus {
         let (offset, size_bytes) = (input.u64(PART)?, input.u64(PART)?);
         let cpu = u16::try_from(cpu).unwrap_or(u16::MAX);
         cpus.push(CpuExtent { cpu, offset, size_bytes, is_packed: false });
@@ -113,7 +108,7 @@ fn clock(input: &mut FileInput<'_>, notes: &mut Notes) -> Option<String> {
 
 fn options(input: &mut FileInput<'_>, state: &mut State, found: &mut Found) -> Result<(), Fault> {
     loop {
-        let option = Raw::read(input, true)?;
+        let option = found.option(input, EndsWith::Id)?;
         match option.id {
             option_id::DONE => return Ok(()),
             option_id::BUFFER => match named(&option, input) {

@@ -1,7 +1,6 @@
 //! Version 7: sections in any order, found through options.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 
 use super::super::error::Fault;
 use super::super::limits::{MAX_BUFFERS, MAX_CPUS, MAX_OPTION_SECTIONS, MAX_PART_BYTES};
@@ -11,7 +10,7 @@ use super::buffer::{Buffer, CpuExtent};
 use super::head::{self, Head};
 use super::input::Input;
 use super::notes::Note;
-use super::options::Raw;
+use super::options::EndsWith;
 use super::source::{FileInput, Source};
 
 /// A section's flags: it is packed.
@@ -83,26 +82,24 @@ fn all_options(
             return Err(Fault::Malformed { part: "further options", offset });
         }
         let (section, mut input) = Section::open(source, head, offset, option_id::DONE)?;
-        offset = if section.is_packed {
-            let bytes = section.data(head, &mut input)?;
-            options(&mut Input::over(&bytes, head.endian), source, head, sections, found)?
-        } else {
-            options(&mut input, source, head, sections, found)?
-        };
+        if section.is_packed {
+            return Err(Fault::Malformed { part: "plain options", offset });
+        }
+        offset = options(&mut input, source, head, sections, found)?;
     }
     Ok(())
 }
 
 /// One section of options. Returns where the next is; 0 for none.
-fn options<R: Read>(
-    input: &mut Input<R>,
+fn options(
+    input: &mut FileInput<'_>,
     source: &Source<'_>,
     head: Head,
     sections: &mut Sections,
     found: &mut Found,
 ) -> Result<u64, Fault> {
     loop {
-        let option = Raw::read(input, false)?;
+        let option = found.option(input, EndsWith::Data)?;
         let mut data = Input::over(&option.data, head.endian);
         match option.id {
             option_id::DONE => return data.u64("the next options"),
@@ -133,11 +130,7 @@ fn buffer(data: &mut Input<&[u8]>, source: &Source<'_>, head: Head) -> Result<Bu
     let section_offset = data.u64(PART)?;
     let (name, clock) = (data.name(PART)?, data.name(PART)?);
     let page_size_bytes = head::page_size(data)?;
-    let count = data.u32(PART)?;
-    if count > MAX_CPUS {
-        let (claimed, limit) = (count.into(), MAX_CPUS.into());
-        return Err(Fault::TooLarge { part: PART, offset: data.position(), claimed, limit });
-    }
+    let count = head::count(data, MAX_CPUS, PART)?;
     let (section, _) = Section::open(source, head, section_offset, option_id::BUFFER)?;
     let is_packed = section.is_packed;
     let mut cpus = Vec::new();
