@@ -67,6 +67,9 @@ impl Error {
             Error::Io { path, source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 format!("df -h {}", path.display())
             }
+            Error::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
+                "ulimit -f unlimited".to_owned()
+            }
             Error::NoHoles { path } => {
                 format!("record to another file system than that of {}, /tmp say", path.display())
             }
@@ -112,7 +115,7 @@ pub enum Fault {
         limit: u64,
     },
     /// Something else stands where a part should.
-    #[error("no {part} at byte {offset}")]
+    #[error("something else than {part} at byte {offset}")]
     Malformed {
         /// What should be there.
         part: &'static str,

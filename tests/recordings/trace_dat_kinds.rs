@@ -179,7 +179,7 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(error(&latency), "it holds the text of a latency tracer, not recorded rings");
     let mut nothing = v6.clone();
     nothing[table] = b'F';
-    assert_eq!(error(&nothing), format!("no the table of rings at byte {table}"));
+    assert_eq!(error(&nothing), format!("something else than the table of rings at byte {table}"));
     assert_eq!(
         error(&v6[..table + 20]),
         format!("cut short at byte {}, within the table of rings", table + 18)

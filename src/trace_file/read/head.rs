@@ -70,7 +70,7 @@ impl Head {
 pub(super) fn page_size<R: Read>(input: &mut Input<R>) -> Result<u32, Fault> {
     let offset = input.position();
     match count(input, MAX_SUB_BUFFER_BYTES, "the page size")? {
-        0 => Err(Fault::Malformed { part: "page size", offset }),
+        0 => Err(Fault::Malformed { part: "a page size", offset }),
         size => Ok(size),
     }
 }

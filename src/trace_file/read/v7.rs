@@ -137,7 +137,7 @@ fn buffer(data: &mut Input<&[u8]>, source: &Source<'_>, head: Head) -> Result<Bu
     for _ in 0..count {
         let offset = data.position();
         let cpu = u16::try_from(data.u32(PART)?);
-        let cpu = cpu.map_err(|_| Fault::Malformed { part: "CPU of a ring", offset })?;
+        let cpu = cpu.map_err(|_| Fault::Malformed { part: "the number of a CPU", offset })?;
         let (offset, size_bytes) = (data.u64(PART)?, data.u64(PART)?);
         cpus.push(CpuExtent { cpu, offset, size_bytes, is_packed });
     }

@@ -76,7 +76,7 @@ fn copy_within_kernel(file: &File, from: u64, to: u64, size_bytes: u64) -> io::R
     Ok(())
 }
 
-fn copy_by_hand(file: &File, from: u64, to: u64, size_bytes: u64) -> io::Result<()> {
+pub(super) fn copy_by_hand(file: &File, from: u64, to: u64, size_bytes: u64) -> io::Result<()> {
     let mut bytes = vec![0; COPY_BYTES];
     let mut done = 0;
     while done < size_bytes {

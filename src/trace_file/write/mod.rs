@@ -27,6 +27,8 @@ mod encode;
 mod layout;
 mod live;
 mod room;
+#[cfg(test)]
+mod tests;
 
 use std::fs::File;
 use std::io;
