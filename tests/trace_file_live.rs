@@ -21,6 +21,7 @@ use ftlock::trace_file::{Setup, TraceFile, Version, Writer, live_texts};
 use ftlock::tracefs::{
     Arena, Config, EventFormat, Instance, Reader, Ring, Step, Tracefs, remove_leftovers, walk,
 };
+use regex::Regex;
 
 const EVENTS: [(&str, &str); 3] =
     [("sched", "sched_switch"), ("sched", "sched_waking"), ("lock", "contention_begin")];
@@ -125,27 +126,24 @@ fn events(path: &Path) -> BTreeMap<u16, Vec<Seen>> {
 }
 
 /// The events of each CPU in a text: the kernel's, or trace-cmd's with times in ns.
+///
+/// From lines as `  bash-12  [003] d..2. 15.103375: sched_switch: ...`, with or without the flags.
+/// Task names are whatever others have chosen: only what stands behind them is looked at.
 fn events_of_text(text: &str) -> BTreeMap<u16, Vec<Seen>> {
+    let line = r"\[(\d{3})\] +(?:\S+ +)?(\d+)\.(\d{6}|\d{9}): +(\w+): ";
+    let line = Regex::new(line).unwrap();
     let mut events: BTreeMap<u16, Vec<Seen>> = BTreeMap::new();
-    for line in
-        text.lines().filter(|line| !line.starts_with(['#', ' ', '\t']) || line.contains('['))
-    {
-        let Some((cpu, seen)) = event_of_line(line) else { continue };
-        events.entry(cpu).or_default().push(seen);
+    for found in text.lines().filter_map(|text| line.captures(text)) {
+        let [cpu, seconds, fraction, name] = found.extract().1;
+        let number = |text: &str| text.parse::<u64>().unwrap();
+        let us = match fraction.len() {
+            9 => (number(fraction) + 500) / 1000,
+            _ => number(fraction),
+        };
+        let seen = (number(seconds) * 1_000_000 + us, name.to_owned());
+        events.entry(cpu.parse().unwrap()).or_default().push(seen);
     }
     events
-}
-
-/// From `  bash-12  [003] d..2. 15.103375: sched_switch: ...`, with or without the flags.
-fn event_of_line(line: &str) -> Option<(u16, Seen)> {
-    let (before, behind) = line.split_once("] ")?;
-    let cpu = before.rsplit_once('[')?.1.parse().ok()?;
-    let mut words = behind.split_whitespace();
-    let time = words.find_map(|word| word.strip_suffix(':')?.split_once('.'))?;
-    let fraction = time.1.parse::<u64>().ok()?;
-    let us = if time.1.len() == 9 { (fraction + 500) / 1000 } else { fraction };
-    let name = words.next()?.strip_suffix(':')?.to_owned();
-    Some((cpu, (time.0.parse::<u64>().ok()? * 1_000_000 + us, name)))
 }
 
 fn must_be_trace_cmds(path: &Path, events: &BTreeMap<u16, Vec<Seen>>) {

@@ -32,4 +32,5 @@ mod trace_dat;
 mod trace_dat_build;
 mod trace_dat_damage;
 mod trace_dat_kinds;
+mod trace_dat_recording;
 mod trace_dat_written;
