@@ -85,6 +85,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         forgot: Instant::now(),
         notes,
         meter,
+        symbols: &symbols,
     };
     let traced = catch_unwind(AssertUnwindSafe(|| run.trace(&mut live, &mut engine, &mut stream)));
     let traced = traced.unwrap_or_else(|_| Err(anyhow!("internal error, as told above")));

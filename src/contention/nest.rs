@@ -42,6 +42,10 @@ impl Nest {
         &self.open
     }
 
+    pub(super) fn open_mut(&mut self) -> &mut [OpenWait] {
+        &mut self.open
+    }
+
     pub(super) fn innermost(&mut self) -> Option<&mut OpenWait> {
         self.open.last_mut()
     }

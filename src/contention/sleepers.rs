@@ -145,6 +145,19 @@ impl Sleepers {
         open.map(|wait| &wait.begin).min_by_key(|head| head.stamp)
     }
 
+    /// The open waits that began before `since_ns`, each told of once, with who probably has the lock.
+    pub fn lasting(&mut self, since_ns: u64) -> Vec<OpenWait> {
+        let mut lasting = Vec::new();
+        for wait in self.waiters.values_mut().flat_map(Nest::open_mut) {
+            if wait.begin.ts_ns < since_ns && !wait.uncertain && !wait.told {
+                wait.told = true;
+                lasting.push(*wait);
+            }
+        }
+        lasting.sort_by_key(|wait| wait.begin.stamp);
+        lasting.into_iter().map(|wait| self.with_likely_holder(wait)).collect()
+    }
+
     /// The waits that are open when tracing stops; counts them as such.
     pub fn finish(&mut self) -> Vec<OpenWait> {
         let counts = &mut self.counts;

@@ -1,7 +1,9 @@
 //! What the writers take: plain values, borrowed from whoever has them.
 
 use crate::event::{Comm, Context, Cpu, StackId, Texts, Tid};
-use crate::report::{By, Cause, Chains, Column, Evidence, OffCpu, Quality, Row, RowStats, Table};
+use crate::report::{
+    By, Cause, Chains, Column, Evidence, OffCpu, Quality, Row, RowStats, Table, cycles,
+};
 use crate::symbols::{Kallsyms, LockName, StackTable};
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -233,6 +235,13 @@ impl<'a> Summary<'a> {
     pub(super) fn with(&self, section: &'a Section<'a>) -> Summary<'a> {
         let Section { table, by, rows, totals } = section;
         Summary { table: *table, by, rows, totals, further: &[], ..*self }
+    }
+
+    /// The open waits that wait for each other, by their places.
+    pub(super) fn cycles(&self) -> Vec<Vec<usize>> {
+        let holder = |wait: &StreamOpen| wait.holder.map(|holder| holder.tid);
+        let waits: Vec<_> = self.open.iter().map(|wait| (wait.tid, holder(wait))).collect();
+        cycles(&waits)
     }
 
     /// Every table by itself.

@@ -10,7 +10,7 @@ use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::SeededTask;
 use crate::contention::{Begins, OpenWait, Sleepers, Wait};
 use crate::event::decode::Decoder;
-use crate::event::{Body, Cpu, Stamp};
+use crate::event::{Body, Cpu, Stamp, Tid};
 use crate::report::{By, Part, RowKey, Table, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::SubbufLayout;
@@ -21,7 +21,7 @@ use super::lane::{Decoding, Lane};
 use super::lock_names::LockNames;
 use super::merge::merge;
 use super::mmap_locks::MmapLocks;
-use super::named::{Kept, NamedWait};
+use super::named::{Kept, NamedWait, OpenNamed};
 use super::naming::Naming;
 use super::raw::RawStore;
 use super::results::{Results, Sink};
@@ -169,7 +169,7 @@ impl Engine {
         let mut kept = self.kept;
         let mut switches_missing = 0;
         let mut read = Vec::with_capacity(self.lanes.len());
-        let last_ns = self.lanes.iter().map(Lane::last_ns).max().unwrap_or(0);
+        let last_ns = self.lanes.iter().map(Lane::known_ns).max().unwrap_or(0);
         for mut lane in self.lanes {
             open.extend(lane.spinners.finish());
             counts.add(&lane.spinners.counts);
@@ -182,7 +182,7 @@ impl Engine {
         let rows = self.aggregate.snapshot();
         let names = self.lock_names.map(|names| names.finish(&rows.rows, &self.mmap_locks));
         let with = Naming { cache: &self.cache, stacks: &stacks, mmap_locks: &self.mmap_locks };
-        let named = |wait: OpenWait| self.keep.open(&wait, &with);
+        let named = |wait: OpenWait| self.keep.open(&wait, last_ns, &with);
         let open = open.into_iter().filter_map(named).collect();
         let (chains, chains_forgotten) = self.chaining.unwrap_or_default().finish();
         Results {
@@ -201,6 +201,37 @@ impl Engine {
             facts: self.cache.facts_given_up(),
             end_ns: last_ns,
         }
+    }
+
+    /// The waits that have lasted for that long and are not over, each once, with who probably has the
+    /// lock.
+    pub fn lasting(&mut self, age_ns: u64) -> Vec<OpenNamed> {
+        let now_ns = self.processed_ns;
+        let Some(since_ns) = now_ns.checked_sub(age_ns) else { return Vec::new() };
+        let lasting = self.sleepers.lasting(since_ns);
+        let with = Naming {
+            cache: &self.cache,
+            stacks: &self.decoding.stacks,
+            mmap_locks: &self.mmap_locks,
+        };
+        lasting.iter().filter_map(|wait| self.keep.open(wait, now_ns, &with)).collect()
+    }
+
+    /// Of an open wait the lock itself says who has it.
+    pub fn owner_found(&mut self, open: &OpenNamed, owner: Tid) -> OpenNamed {
+        let now = Stamp::behind(self.processed_ns);
+        let wait = self.sleepers.owner_found(&open.wait, now, owner);
+        let with = Naming {
+            cache: &self.cache,
+            stacks: &self.decoding.stacks,
+            mmap_locks: &self.mmap_locks,
+        };
+        with.open(&wait, open.name, self.processed_ns)
+    }
+
+    /// Where the stacks of waits are.
+    pub fn stacks(&self) -> &StackTable {
+        &self.decoding.stacks
     }
 
     /// How many waits have been kept so far.

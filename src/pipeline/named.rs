@@ -48,6 +48,8 @@ pub struct NamedWait {
 pub struct OpenNamed {
     /// The wait.
     pub wait: OpenWait,
+    /// How long it has lasted, in ns.
+    pub age_ns: u64,
     /// Who waits.
     pub name: TaskName,
     /// The address of the call that wanted the lock, where a stack was recorded.
@@ -182,7 +184,9 @@ impl Kept {
         self.holders.known_ns = self.holders.known_ns.saturating_add(ns);
         match known.holder.evidence {
             Evidence::Release => self.holders.by_release += 1,
-            Evidence::Waking | Evidence::Acquired => self.holders.by_waking += 1,
+            Evidence::Waking | Evidence::Memory | Evidence::Acquired => {
+                self.holders.by_waking += 1;
+            }
         }
     }
 

@@ -36,10 +36,11 @@ impl Naming<'_> {
         }
     }
 
-    /// An open wait under the name of its task.
-    pub(super) fn open(&self, wait: &OpenWait, name: TaskName) -> OpenNamed {
+    /// An open wait under the name of its task, as it is at `now_ns`.
+    pub(super) fn open(&self, wait: &OpenWait, name: TaskName, now_ns: u64) -> OpenNamed {
         OpenNamed {
             wait: *wait,
+            age_ns: now_ns.saturating_sub(wait.begin.ts_ns),
             name,
             caller: self.caller(wait.stack, wait.cause),
             lock_name: self.lock_name(wait.lock, wait.cause, wait.stack),

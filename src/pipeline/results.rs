@@ -67,6 +67,6 @@ pub struct Results {
     pub names: CacheCounters,
     /// What of cgroups and command lines had to be given up.
     pub facts: FactsGivenUp,
-    /// The time of the last event, in ns of the trace clock.
+    /// Up to when it is known what happened, in ns of the trace clock.
     pub end_ns: u64,
 }

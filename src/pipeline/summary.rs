@@ -9,7 +9,7 @@ use crate::report::{CpuEvents, Quality, RowKey, Table};
 use crate::tracefs::CpuStats;
 
 use super::lane::ReadCounts;
-use super::named::known_comm;
+use super::named::{OpenNamed, known_comm};
 use super::results::Results;
 use super::stream::stream_holder;
 
@@ -77,9 +77,14 @@ fn in_rows(results: &Results) -> u64 {
 
 /// The waits that were still open, for the writers.
 pub fn open_waits(results: &Results) -> Vec<StreamOpen> {
-    let open = results.open.iter().map(|open| StreamOpen {
+    results.open.iter().map(stream_open).collect()
+}
+
+/// An open wait, for the writers.
+pub fn stream_open(open: &OpenNamed) -> StreamOpen {
+    StreamOpen {
         begin_ns: open.wait.begin.ts_ns,
-        age_ns: results.end_ns.saturating_sub(open.wait.begin.ts_ns),
+        age_ns: open.age_ns,
         tid: open.wait.begin.tid,
         comm: known_comm(&open.name),
         cpu: open.wait.begin.cpu,
@@ -90,8 +95,7 @@ pub fn open_waits(results: &Results) -> Vec<StreamOpen> {
         holder: open.holder.as_ref().map(stream_holder),
         context: open.wait.begin.context,
         caller: open.caller,
-    });
-    open.collect()
+    }
 }
 
 fn events(cpu: Cpu, read: &ReadCounts, stats: &[(Cpu, Option<CpuStats>)]) -> CpuEvents {

@@ -24,6 +24,8 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tables: Vec<JsonTable<'a>>,
     open: Vec<JsonOpen<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cycles: Vec<Vec<usize>>,
     loss: Loss,
     bad: Wrong,
     quality: &'a Quality,
@@ -84,6 +86,7 @@ pub fn report(info: &ReportInfo<'_>, summary: &Summary<'_>, out: &mut dyn Write)
             totals: Totals(summary.totals, summary.split),
             tables: json_tables(&further),
             open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
+            cycles: summary.cycles(),
             loss: Loss::new(quality),
             bad: Wrong::new(quality),
             quality,
