@@ -90,6 +90,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
         texts: facts.texts(),
         duration: DURATION,
         own_cpu_ns: None,
+        blocked: &[],
         results: engine.finish(),
     })
 }

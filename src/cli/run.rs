@@ -8,7 +8,10 @@ use anyhow::Context;
 
 use crate::cmdline_cache::proc::PidNamespace;
 use crate::output::text;
-use crate::pipeline::{Engine, Live, Signals, Stream, Watched, Workload, futex_owner, stream_open};
+use crate::pipeline::{
+    Engine, Live, Signals, SinceBefore, Stream, Watched, Workload, futex_owner, stream_blocked,
+    stream_open,
+};
 use crate::symbols::Kallsyms;
 
 use super::config::RecordConfig;
@@ -58,6 +61,9 @@ pub(super) struct Run<'a> {
     pub(super) notes: Notes,
     pub(super) meter: Meter,
     pub(super) symbols: &'a Kallsyms,
+    /// Tasks that were blocked when the run began, and whether they have been told of.
+    pub(super) blocked: SinceBefore,
+    pub(super) blocked_told: bool,
 }
 
 impl Run<'_> {
@@ -112,9 +118,22 @@ impl Run<'_> {
         }
     }
 
+    /// The same of tasks that were blocked before: no event tells of them. The stream has none of them,
+    /// since its waits are what events tell.
+    fn tell_blocked(&mut self) {
+        let blocked = self.blocked.look_again();
+        if !std::mem::replace(&mut self.blocked_told, true) {
+            for blocked in blocked {
+                let task = stream_blocked(blocked);
+                self.notes.say(format!("blocked since before the trace: {}", text::blocked(&task)));
+            }
+        }
+    }
+
     /// Drops names that nothing needs; after a loss, looks who is there now.
     fn look_after_names(&mut self, live: &Live, engine: &mut Engine) -> anyhow::Result<()> {
         self.forgot = Instant::now();
+        self.tell_blocked();
         engine.forget_names();
         if engine.gaps() > self.gaps && self.namespace == PidNamespace::Initial {
             self.gaps = engine.gaps();

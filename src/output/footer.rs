@@ -3,7 +3,7 @@
 
 use super::Summary;
 use super::table::{Detail, View, frames};
-use super::text::{open_text, task_text};
+use super::text::{blocked, open_text, task_text};
 use crate::report::{Identity, Quality, scaled};
 use anstyle::Style;
 use std::io::{self, Write};
@@ -103,6 +103,9 @@ fn open(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Resul
     match summary.open.len().saturating_sub(shown) {
         0 => {}
         more => writeln!(out, " still waiting: {} more (see -v)", grouped(more as u64))?,
+    }
+    for task in summary.blocked {
+        writeln!(out, " blocked since before the trace: {}", blocked(task))?;
     }
     for cycle in summary.cycles() {
         let waiters = cycle.iter().filter_map(|&place| summary.open.get(place));

@@ -129,6 +129,17 @@ pub struct StreamOpen {
     pub holder: Option<StreamHolder>,
 }
 
+/// A task that was blocked before tracing began, and still when it stopped.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamBlocked<'a> {
+    /// The task.
+    pub tid: Tid,
+    /// Its name.
+    pub comm: &'a Comm,
+    /// Where it sleeps, innermost first; empty where that cannot be read.
+    pub stack: &'a [String],
+}
+
 /// Events of one CPU that are missing.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamLoss {
@@ -214,6 +225,8 @@ pub struct Summary<'a> {
     pub totals: &'a RowStats,
     /// The waits that were still open, oldest first.
     pub open: &'a [StreamOpen],
+    /// The tasks that were blocked all the time.
+    pub blocked: &'a [StreamBlocked<'a>],
     /// How good the data is.
     pub quality: &'a Quality,
     /// How long was traced, in ns.

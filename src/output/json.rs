@@ -9,7 +9,7 @@ mod tests;
 
 use self::holder::{JsonHolder, JsonSplit};
 pub use self::report::report;
-use self::summary::{JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables};
+use self::summary::{JsonBlocked, JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables};
 use super::escape::json_name;
 use super::lock::KnownLock;
 use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
@@ -98,6 +98,8 @@ enum Record<'a, F: Serialize> {
         open: Vec<JsonOpen<'a>>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         cycles: Vec<Vec<usize>>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        blocked: Vec<JsonBlocked<'a>>,
         quality: &'a Quality,
         identities: Vec<JsonIdentity>,
     },
@@ -219,6 +221,7 @@ pub fn summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
             tables: json_tables(&further),
             open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
             cycles: summary.cycles(),
+            blocked: summary.blocked.iter().map(JsonBlocked::new).collect(),
             quality: summary.quality,
             identities: summary.quality.identities().into_iter().map(JsonIdentity::from).collect(),
         },

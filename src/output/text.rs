@@ -3,7 +3,7 @@
 use super::errno::Errno;
 use super::escape::terminal;
 use super::lock::KnownLock;
-use super::{FieldValue, RawEvent, StreamLoss, StreamOpen, StreamWait};
+use super::{FieldValue, RawEvent, StreamBlocked, StreamLoss, StreamOpen, StreamWait};
 use crate::event::{Comm, Context, Tid};
 use crate::report::{Cause, scaled};
 use crate::symbols::{Kallsyms, StackTable, Symbol};
@@ -91,6 +91,13 @@ pub fn open_text(wait: &StreamOpen, symbols: &Kallsyms) -> String {
     });
     let (name, holder) = (name.unwrap_or_default(), holder.unwrap_or_default());
     format!("{waiter} for {kind}{name} {:#x} since {age}, {caller}{holder}", wait.lock)
+}
+
+/// A task that no event tells of: where it sleeps.
+pub fn blocked(task: &StreamBlocked<'_>) -> String {
+    let name = task_text(task.tid, Some(task.comm), Context::Task);
+    let place = task.stack.first().map_or("its stack cannot be read", String::as_str);
+    format!("{name}, {place}")
 }
 
 fn type_text(wait: &StreamWait<'_>) -> &'static str {

@@ -11,6 +11,7 @@
 //! of the window known, naming and summing, each CPU for itself again. An event that turns up
 //! behind its window is counted as late and still processed.
 
+mod blocked;
 mod chaining;
 mod engine;
 mod error;
@@ -41,6 +42,7 @@ mod watched;
 mod workers;
 mod workload;
 
+pub use blocked::{Blocked, SinceBefore};
 pub use engine::{Chunk, Engine, Setup};
 pub use error::Error;
 pub use filters::Filters;
@@ -58,7 +60,7 @@ pub use results::{Results, Sink};
 pub use session::{Session, enter};
 pub use signals::Signals;
 pub use stream::{Format, Shows, Stream, StreamTexts};
-pub use summary::{open_waits, quality, stream_open};
+pub use summary::{open_waits, quality, stream_blocked, stream_open};
 pub use targets::{Family, Targets};
 pub use text_filter::{TextCondition, TextFilter};
 pub use watched::{Asked, NotThere, Watched};

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::aggregate::Stats;
 use crate::event::Cpu;
-use crate::output::StreamOpen;
+use crate::output::{StreamBlocked, StreamOpen};
 use crate::report::{CpuEvents, Quality, RowKey, Table};
 use crate::tracefs::CpuStats;
 
+use super::blocked::Blocked;
 use super::lane::ReadCounts;
 use super::named::{OpenNamed, known_comm};
 use super::results::Results;
@@ -78,6 +79,11 @@ fn in_rows(results: &Results) -> u64 {
 /// The waits that were still open, for the writers.
 pub fn open_waits(results: &Results) -> Vec<StreamOpen> {
     results.open.iter().map(stream_open).collect()
+}
+
+/// A task that was blocked all the time, for the writers.
+pub fn stream_blocked(blocked: &Blocked) -> StreamBlocked<'_> {
+    StreamBlocked { tid: blocked.tid, comm: &blocked.comm, stack: &blocked.stack }
 }
 
 /// An open wait, for the writers.

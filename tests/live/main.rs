@@ -15,6 +15,7 @@ mod endings;
 mod formats;
 mod groups;
 mod known_waits;
+mod lasting;
 mod lock_names;
 mod names;
 mod perf_checks;

@@ -26,6 +26,7 @@ fn with<T>(by: &[By], keys: &[RowKey], read: impl FnOnce(&Summary<'_>) -> T) -> 
         duration_ns: 1,
         symbols: &symbols(),
         stacks: &stacks(),
+        blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
         cgroups: None,

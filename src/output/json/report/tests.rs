@@ -78,6 +78,7 @@ fn parsed(info: &ReportInfo<'_>, by: &[By], keys: &[RowKey], quality: &Quality) 
         duration_ns: 500_000_000,
         symbols: &symbols(),
         stacks: &stacks(),
+        blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
         cgroups: None,
