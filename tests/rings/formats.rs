@@ -13,9 +13,12 @@ const NEW: u16 = 3;
 const RENAME: u16 = 4;
 const EXIT: u16 = 5;
 
+/// Name, id, fields: each a declaration, an offset and a size.
+type Event = (&'static str, u16, &'static [(&'static str, usize, usize)]);
+
 /// The formats of all of them.
 pub(crate) fn formats() -> Vec<EventFormat> {
-    let events: [(&str, u16, &[(&str, usize, usize)]); 5] = [
+    let events: [Event; 5] = [
         ("contention_begin", BEGIN, &[("void * lock_addr", 8, 8), ("unsigned int flags", 16, 4)]),
         ("contention_end", END, &[("void * lock_addr", 8, 8), ("int ret", 16, 4)]),
         (
@@ -30,7 +33,7 @@ pub(crate) fn formats() -> Vec<EventFormat> {
         ),
         ("sched_process_exit", EXIT, &[("char comm[16]", 8, 16), ("pid_t pid", 24, 4)]),
     ];
-    let text = |(name, id, fields): (&str, u16, &[(&str, usize, usize)])| {
+    let text = |(name, id, fields): Event| {
         let fields = fields.iter().map(|(declaration, offset, size)| {
             format!("\tfield:{declaration};\toffset:{offset};\tsize:{size};\tsigned:0;\n")
         });
