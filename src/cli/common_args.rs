@@ -157,6 +157,10 @@ pub struct TraceArgs {
     /// Record where holders let locks go: column holder_caller. Implies to look for holders
     #[arg(long, conflicts_with = "no_stack")]
     pub holder_stack: bool,
+    /// Also trace waits for locks of user space, and who ended them: in tables of their own, with idle
+    /// waiting apart
+    #[arg(long)]
+    pub futex: bool,
     /// Do not record kernel stacks: cheaper, and no callers
     #[arg(long)]
     pub no_stack: bool,

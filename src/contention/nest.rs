@@ -46,9 +46,12 @@ impl Nest {
         self.open.last_mut()
     }
 
-    /// A begin: a further phase of a mutex's wait, or a new wait on top.
+    /// A begin: a further phase of a mutex's wait, or a new wait on top. A task is in one futex call at
+    /// a time.
     pub(super) fn begin(&mut self, head: &Head, lock: u64, cause: Cause, counts: &mut CauseCounts) {
-        if let Some(at) = self.open.iter().rposition(|wait| wait.lock == lock) {
+        let is_over =
+            |wait: &OpenWait| wait.lock == lock || cause.is_futex() && wait.cause.is_futex();
+        if let Some(at) = self.open.iter().rposition(is_over) {
             let same_wait =
                 cause.is_mutex() && self.open.get(at).is_some_and(|wait| wait.cause.is_mutex());
             self.lose_from(at + usize::from(same_wait), counts);
@@ -87,10 +90,9 @@ impl Nest {
         Matched::Overflowed
     }
 
-    /// The end of a futex call. It carries no address; a task is in one call at a time.
+    /// The end of a futex call, which carries no address.
     pub(super) fn end_futex(&mut self, head: &Head, ret: i32, counts: &mut CauseCounts) -> Matched {
-        let is_futex = |wait: &OpenWait| matches!(wait.cause, Cause::Futex(_));
-        match self.open.iter().rposition(is_futex) {
+        match self.open.iter().rposition(|wait| wait.cause.is_futex()) {
             Some(at) => self.end_at(at, head, ret, counts),
             None => Matched::Nothing,
         }
@@ -191,7 +193,7 @@ pub(super) fn finish(open: &OpenWait, end: &Head, ret: i32, counts: &mut CauseCo
         return Matched::NoWait;
     }
     match (open.uncertain, ret) {
-        (false, EAGAIN) if matches!(open.cause, Cause::Futex(_)) => {
+        (false, EAGAIN) if open.cause.is_futex() => {
             counts.not_waited += 1;
             return Matched::NoWait;
         }
@@ -211,5 +213,6 @@ pub(super) fn finish(open: &OpenWait, end: &Head, ret: i32, counts: &mut CauseCo
         holder: open.holder,
         uncertain: open.uncertain,
         internal: false,
+        idle: false,
     })
 }

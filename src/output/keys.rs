@@ -32,6 +32,8 @@ pub(super) enum KeyValue {
     Number(u64),
     /// An address.
     Address(u64),
+    /// Yes or no.
+    Flag(bool),
     /// Text of ours: a kind, a symbol.
     Text(String),
     /// A task's name.
@@ -61,9 +63,10 @@ fn columns_of(table: Table, by: By) -> &'static [KeyColumn] {
         text("lock_name_by", ""),
         TYPE,
     ];
-    const FUTEX: [KeyColumn; 5] = [
+    const FUTEX: [KeyColumn; 6] = [
         number("pid", "pid", 10),
         number("lock", "address", 16),
+        number("shared", "shared", 6),
         text("lock_name", "symbol"),
         text("lock_name_by", ""),
         TYPE,
@@ -124,10 +127,10 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
             owned(kind.name())
         }
         (Part::Type(kind) | Part::Futex { kind, .. }, "type") => owned(kind.name()),
-        (Part::Futex { pid, shared, .. }, "pid") => match pid {
-            Some(pid) if !shared => KeyValue::Number(pid.0.into()),
-            _ => KeyValue::Unknown,
-        },
+        (Part::Futex { pid, .. }, "pid") => {
+            pid.map_or(KeyValue::Unknown, |pid| KeyValue::Number(pid.0.into()))
+        }
+        (Part::Futex { shared, .. }, "shared") => KeyValue::Flag(shared),
         (Part::Futex { address, .. }, "lock") => KeyValue::Address(address),
         (Part::Owner(Some(owner)), "owner_tid") => KeyValue::Number(owner.tid.0.into()),
         (Part::Owner(Some(owner)), "owner") => name(owner.comm),
@@ -198,6 +201,7 @@ pub(super) fn shown(value: &KeyValue, tid: Option<Tid>) -> String {
     match value {
         KeyValue::Number(number) => number.to_string(),
         KeyValue::Address(address) => format!("{address:016x}"),
+        KeyValue::Flag(is) => (if *is { "yes" } else { "no" }).to_owned(),
         KeyValue::Text(text) => text.clone(),
         KeyValue::Name(comm) => comm_text(tid.unwrap_or(Tid(0)), Some(*comm)),
         KeyValue::Cgroup(path) => terminal(&short(path)).into_owned(),

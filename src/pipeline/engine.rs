@@ -23,6 +23,7 @@ use super::mmap_locks::MmapLocks;
 use super::named::{Kept, NamedWait};
 use super::raw::RawStore;
 use super::results::{Results, Sink};
+use super::spaces::Spaces;
 use super::workers::on_each;
 
 /// How the machine's trace is to be read and what is to be kept of it.
@@ -55,6 +56,7 @@ pub struct Engine {
     decoding: Decoding,
     lanes: Vec<Lane>,
     sleepers: Sleepers,
+    spaces: Spaces,
     /// The sleepers' part of what every lane has for its spinners.
     waits: Vec<Wait>,
     named: Vec<NamedWait>,
@@ -95,6 +97,7 @@ impl Engine {
             },
             lanes: cpus.into_iter().map(|cpu| Lane::new(cpu, store())).collect(),
             sleepers: Sleepers::new(setup.begins),
+            spaces: Spaces::default(),
             waits: Vec::new(),
             named: Vec::new(),
             delta: Delta::default(),
@@ -177,6 +180,7 @@ impl Engine {
         Results {
             counts,
             holders_forgotten,
+            words_forgotten: self.spaces.words_forgotten(),
             kept,
             open: open.into_iter().filter_map(named).collect(),
             rows,
@@ -240,6 +244,7 @@ impl Engine {
             match &event.body {
                 Body::Task(task) => {
                     self.cache.apply(&event.head, task);
+                    self.spaces.follow(&event.head, task, &self.cache);
                     self.keep.targets.follow(&event.head, task, &self.cache);
                 }
                 Body::GapEnd(gap) => {
@@ -248,7 +253,9 @@ impl Engine {
                 }
                 _ => {}
             }
-            self.waits.extend(self.sleepers.take(event));
+            if let Some(wait) = self.sleepers.take(event) {
+                self.waits.push(self.spaces.judged(wait, &self.cache));
+            }
         }
     }
 

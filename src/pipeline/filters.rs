@@ -190,6 +190,7 @@ mod tests {
             holder: None,
             uncertain: false,
             internal: false,
+            idle: false,
         };
         let caller = stack.map(|_| 0x1043);
         let lock_name = Some(LockName::MmapLock);

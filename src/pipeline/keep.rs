@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use crate::aggregate::Sample;
 use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
-use crate::contention::{Cause, Holder, OpenWait, Outcome, Wait, is_idle};
+use crate::contention::{Cause, Holder, OpenWait, Outcome, Wait};
 use crate::event::{Cpu, Head, StackId, Tid};
 use crate::report::{By, RowKey, Table};
 use crate::symbols::{LockName, StackTable, Waiter};
@@ -162,7 +162,7 @@ fn named_holder(holder: Holder, cache: &CmdlineCache, stacks: &StackTable) -> Na
 fn table(wait: &Wait) -> Table {
     match wait.cause {
         Cause::Lock(_) => Table::Locks,
-        Cause::Futex(call) if is_idle(&call, wait.ret) => Table::IdleFutexes,
+        Cause::Futex(_) if wait.idle => Table::IdleFutexes,
         Cause::Futex(_) => Table::Futexes,
         Cause::Sleep(_) => Table::Sleeps,
     }

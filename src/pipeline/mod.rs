@@ -30,6 +30,7 @@ mod recording;
 mod results;
 mod session;
 mod signals;
+mod spaces;
 mod stream;
 mod summary;
 mod targets;

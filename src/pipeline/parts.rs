@@ -40,7 +40,7 @@ pub(super) fn part(by: By, named: &NamedWait, cache: &CmdlineCache) -> Part {
     }
 }
 
-/// A futex's address is one of its process, unless other processes share it.
+/// A futex's address is one of its process.
 fn lock(named: &NamedWait, cache: &CmdlineCache) -> Part {
     let (wait, kind) = (&named.wait, named.wait.cause.kind());
     let Cause::Futex(call) = wait.cause else { return Part::Lock(wait.lock, kind) };

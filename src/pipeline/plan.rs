@@ -53,6 +53,16 @@ const FUTEX_EVENTS: [(&str, &str); 6] = [
     ("syscalls", "sys_enter_futex_wait"),
 ];
 
+/// Which records of those calls are left out: begins of operations that cannot wait, by the bits of the
+/// waiting ones (0, 6, 9, 11 and 13), and the ends that tell how many tasks were woken.
+const FUTEX_FILTERS: [((&str, &str), &str); 2] = [
+    (("syscalls", "sys_exit_futex"), "ret < 1"),
+    (
+        ("syscalls", "sys_enter_futex"),
+        "(op & 1 && op & 8) || (!(op & 1) && (!(op & 14) || (op & 2 && op & 4)))",
+    ),
+];
+
 /// What can be traced beside the kernel's locks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extras {
@@ -124,6 +134,11 @@ impl Plan {
             events.extend(newer.map(|event| (event, Need::May)));
         }
         events
+    }
+
+    /// Kernel-side filters on those events.
+    pub(super) fn extra_filters(&self) -> &'static [((&'static str, &'static str), &'static str)] {
+        if self.extras.futexes { &FUTEX_FILTERS } else { &[] }
     }
 
     /// The events that tell of tasks.

@@ -45,6 +45,8 @@ pub struct Results {
     pub counts: CauseCounts,
     /// Locks whose holders were forgotten for want of room.
     pub holders_forgotten: u64,
+    /// Futexes whose earlier waits were forgotten for want of room.
+    pub words_forgotten: u64,
     /// Where every finished wait went.
     pub kept: Kept,
     /// The waits that were asked for and still open at the end, oldest first.

@@ -30,6 +30,7 @@ pub fn quality(
         sleeps: results.counts.sleeps,
         holders: kept.holders,
         holders_forgotten: results.holders_forgotten,
+        words_forgotten: results.words_forgotten,
         internal: kept.internal.waits(),
         internal_total_ns: kept.internal.wait_total_ns,
         kept: kept.kept(),

@@ -14,15 +14,15 @@ pub enum Part {
     Stack(Option<StackId>, WaitKind),
     /// One lock, by its address.
     Lock(u64, WaitKind),
-    /// A futex of one process, by its address; of one that is shared, no process.
+    /// A futex of one process, by its address there. One that several processes share is one in each.
     Futex {
-        /// The process; none where it was never learned, or the futex is shared.
+        /// The process; none where it was never learned.
         pid: Option<Tid>,
         /// Tells the processes apart that bore the id in turn.
         incarnation: u32,
         /// The address in the process.
         address: u64,
-        /// Other processes may share it.
+        /// Other processes may share it: its calls do not say that it is private.
         shared: bool,
         /// Whether it is one with priority inheritance.
         kind: WaitKind,

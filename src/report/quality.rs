@@ -46,6 +46,8 @@ pub struct Quality {
     pub holders: Holders,
     /// Locks whose holders were forgotten for want of room.
     pub holders_forgotten: u64,
+    /// Futexes whose earlier waits were forgotten for want of room.
+    pub words_forgotten: u64,
     /// Of the kept waits: for a lock's own inner lock.
     pub internal: u64,
     /// The time of those, in ns, which is in the outer wait's too.
@@ -160,7 +162,7 @@ impl Quality {
             ("ends without a begin", self.pairing.orphan_end),
             ("futex waits whose end was lost", self.futexes.lost_end),
             ("futex waits that end before they begin", self.futexes.clock),
-            ("ends of futex calls without a begin", self.futexes.orphan_end),
+            ("futex words forgotten for want of room", self.words_forgotten),
             ("futex waits not followed, too many at once", self.futexes.overflow_depth),
             ("locks whose holders were forgotten for want of room", self.holders_forgotten),
             ("begins nested too deep", self.pairing.overflow_depth),

@@ -120,6 +120,7 @@ impl Serialize for JsonRow<'_> {
             match value {
                 KeyValue::Number(number) => map.serialize_entry(column.id, &number)?,
                 KeyValue::Address(address) => map.serialize_entry(column.id, &Address(address))?,
+                KeyValue::Flag(is) => map.serialize_entry(column.id, &is)?,
                 KeyValue::Text(text) => map.serialize_entry(column.id, &text)?,
                 KeyValue::Name(name) => map.serialize_entry(column.id, &comm(Some(&name)))?,
                 KeyValue::Cgroup(path) => map.serialize_entry(column.id, &json_name(&path))?,

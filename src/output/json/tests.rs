@@ -2,14 +2,24 @@ use super::super::samples::{
     ClosedPipe, LOCK, MMAP_LOCK, UNKNOWN_LOCK, assert_described, lock_names, pipe_wait, stacks,
     symbols, witness, written,
 };
-use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
+use super::super::{
+    FieldValue, RawEvent, RunInfo, Section, StreamLoss, StreamOpen, StreamWait, Summary,
+};
 use super::{event, header, loss, summary, wait};
-use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid, WaitKind};
+use crate::event::{Comm, Context, Cpu, FutexCall, FutexOp, LockFlags, Texts, Tid, WaitKind};
 use crate::report::{
     By, Cause, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample, Split, Table,
 };
 use serde_json::{Value, json};
 use std::io;
+
+const FUTEX: FutexCall = FutexCall {
+    op: FutexOp::Wait,
+    address: 0x7f00_0000_1000,
+    value: 2,
+    shared: true,
+    timed: false,
+};
 
 /// One line, strictly one JSON value.
 fn parsed(line: &str) -> Value {
@@ -304,11 +314,24 @@ fn the_description_names_every_field() {
         context: Context::Task,
         caller: None,
     };
+    let futex = Part::Futex {
+        pid: Some(Tid(7)),
+        incarnation: 0,
+        address: FUTEX.address,
+        shared: true,
+        kind: WaitKind::Futex,
+    };
+    let further = [Section {
+        table: Table::Futexes,
+        by: vec![By::Lock],
+        rows: vec![Row { key: RowKey::of(Table::Futexes, [futex]), stats: stats.clone() }],
+        totals: &stats,
+    }];
     let end = Summary {
         table: Table::Locks,
         split: false,
         holders: false,
-        further: &[],
+        further: &further,
         open: &[open],
         by: &[By::Lock, By::Task, By::Process, By::Context],
         columns: &[],
@@ -325,6 +348,7 @@ fn the_description_names_every_field() {
         header(&run, out)?;
         let (cgroup, cmdline) = (Some(None), Some(None));
         wait(&StreamWait { cgroup, cmdline, ..pipe_wait(&comm) }, &symbols, out)?;
+        wait(&StreamWait { cause: Cause::Futex(FUTEX), ..pipe_wait(&comm) }, &symbols, out)?;
         event(&raw, std::iter::empty(), out)?;
         loss(&gap, out)?;
         summary(&end, out)
@@ -332,6 +356,19 @@ fn the_description_names_every_field() {
     for line in lines.lines() {
         assert_described(page, &serde_json::from_str(line).unwrap());
     }
+}
+
+#[test]
+fn a_futexs_wait_says_whether_it_is_shared_and_idle() {
+    let comm = Comm::new(b"a");
+    for (table, idle) in [(Table::Futexes, false), (Table::IdleFutexes, true)] {
+        let futex = StreamWait { table, cause: Cause::Futex(FUTEX), ..pipe_wait(&comm) };
+        let value = parsed(&written(|out| wait(&futex, &symbols(), out)));
+        let found = ["kind", "flags", "shared", "idle"].map(|name| value[name].clone());
+        assert_eq!(found, [json!("futex"), Value::Null, json!(true), json!(idle)]);
+    }
+    let lock = parsed(&written(|out| wait(&pipe_wait(&comm), &symbols(), out)));
+    assert!(lock.get("shared").is_none() && lock.get("idle").is_none(), "{lock}");
 }
 
 #[test]
