@@ -14,3 +14,4 @@ pub mod pipeline;
 pub mod report;
 pub mod symbols;
 pub mod tracefs;
+pub mod user_symbols;

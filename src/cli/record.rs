@@ -232,6 +232,7 @@ fn prepare(
             max_stack: config.max_stack,
         },
         rows: config.rows,
+        live: config.plan.extras.futexes && session.namespace == PidNamespace::Initial,
         raw: config.raw,
         begins: config.plan.begins(),
     };

@@ -110,7 +110,7 @@ fn open(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Resul
 /// What an open wait is for, since when, where, and who has it.
 pub(super) fn waits_for(wait: &StreamOpen, symbols: &Kallsyms) -> String {
     let (kind, age) = (wait.cause.kind().name(), scaled(wait.age_ns));
-    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+    let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
     let name = known.map(|known| format!(" {}{}", known.mark(), known.name));
     let caller = caller_text(wait.caller, symbols);
     let holder = wait.holder.as_ref().map(|holder| {

@@ -1,7 +1,7 @@
 //! What the writers take: plain values, borrowed from whoever has them.
 
 use crate::event::{Comm, Context, Cpu, StackId, Texts, Tid};
-use crate::report::{By, Cause, Column, Evidence, OffCpu, Quality, Row, RowStats, Table};
+use crate::report::{By, Cause, Column, Evidence, FutexId, OffCpu, Quality, Row, RowStats, Table};
 use crate::symbols::{Kallsyms, LockName, StackTable};
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -218,6 +218,8 @@ pub struct Summary<'a> {
     pub duration_ns: u64,
     /// What the locks of rows by lock are known as, by address.
     pub lock_names: &'a HashMap<u64, LockName>,
+    /// What the futexes of rows by lock are known as.
+    pub futex_names: &'a HashMap<FutexId, LockName>,
     /// Names for addresses.
     pub symbols: &'a Kallsyms,
     /// The stacks that the rows' witnesses name.

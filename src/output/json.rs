@@ -122,7 +122,7 @@ pub fn header(run: &RunInfo<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// One finished wait.
 pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> io::Result<()> {
-    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+    let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
     line(
         &Plain::Wait {
             ts: wait.begin_ns,

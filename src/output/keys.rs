@@ -132,6 +132,14 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
         }
         (Part::Futex { shared, .. }, "shared") => KeyValue::Flag(shared),
         (Part::Futex { address, .. }, "lock") => KeyValue::Address(address),
+        (part @ Part::Futex { .. }, "lock_name") => match known_futex(&part, summary) {
+            Some(known) => KeyValue::Text(known.name.into_owned()),
+            None => KeyValue::Unknown,
+        },
+        (part @ Part::Futex { .. }, "lock_name_by") => match known_futex(&part, summary) {
+            Some(known) => owned(known.by),
+            None => KeyValue::Unknown,
+        },
         (Part::Owner(Some(owner)), "owner_tid") => KeyValue::Number(owner.tid.0.into()),
         (Part::Owner(Some(owner)), "owner") => name(owner.comm),
         (Part::Reason(reason), "reason") => owned(reason),
@@ -170,6 +178,11 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
 /// What is known of a lock.
 fn known_lock<'a>(lock: u64, summary: &Summary<'a>) -> Option<KnownLock<'a>> {
     KnownLock::find(lock, summary.lock_names.get(&lock).copied(), summary.symbols)
+}
+
+/// What is known of a futex.
+fn known_futex(part: &Part, summary: &Summary<'_>) -> Option<KnownLock<'static>> {
+    summary.futex_names.get(&part.futex()?).copied().map(KnownLock::named)
 }
 
 /// The function that a rule has named a row's lock by.

@@ -64,7 +64,11 @@ fn type_text(wait: &StreamWait<'_>) -> &'static str {
 fn place_text(wait: &StreamWait<'_>, symbols: &Kallsyms) -> String {
     match (wait.cause, wait.reason) {
         (_, Some(reason)) => reason.to_owned(),
-        (Cause::Futex(_), None) => format!("{:#x}", wait.lock),
+        (Cause::Futex(_), None) => {
+            let address = || format!("{:#x}", wait.lock);
+            wait.lock_name
+                .map_or_else(address, |name| terminal(name.name().as_bytes()).into_owned())
+        }
         (_, None) => caller_text(wait.caller, symbols),
     }
 }

@@ -11,7 +11,7 @@ use crate::cmdline_cache::proc::SeededTask;
 use crate::contention::{Begins, OpenWait, Sleepers, Wait};
 use crate::event::decode::Decoder;
 use crate::event::{Body, Cpu, Stamp};
-use crate::report::{By, RowKey, Witness};
+use crate::report::{By, RowKey, Table, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::SubbufLayout;
 
@@ -41,6 +41,8 @@ pub struct Setup {
     pub keep: Keep,
     /// Most rows that are kept apart.
     pub rows: usize,
+    /// Whether processes of the trace can be looked at in /proc, under the numbers that events carry.
+    pub live: bool,
     /// Whether every event is streamed instead of the waits.
     pub raw: bool,
     /// Whether the kernel filters some begins out.
@@ -86,7 +88,9 @@ impl Engine {
     pub fn new(setup: Setup, cpus: impl IntoIterator<Item = Cpu>) -> Engine {
         let raw = setup.raw;
         let store = || raw.then(RawStore::default);
-        let by_lock = setup.keep.by.contains(&By::Lock);
+        let by = &setup.keep.by;
+        let has_futexes = setup.live && Table::Futexes.keys(by).contains(&By::Lock);
+        let by_lock = by.contains(&By::Lock) || has_futexes;
         Engine {
             decoding: Decoding {
                 layout: setup.layout,
@@ -97,7 +101,7 @@ impl Engine {
             },
             lanes: cpus.into_iter().map(|cpu| Lane::new(cpu, store())).collect(),
             sleepers: Sleepers::new(setup.begins),
-            spaces: Spaces::default(),
+            spaces: Spaces::new(setup.live),
             waits: Vec::new(),
             named: Vec::new(),
             delta: Delta::default(),
@@ -174,13 +178,17 @@ impl Engine {
         open.sort_by_key(|wait| wait.begin.stamp);
         let stacks = self.decoding.stacks;
         let rows = self.aggregate.snapshot();
+        let futex_names = self.lock_names.as_ref().map(LockNames::futexes);
         let names = self.lock_names.map(|names| names.finish(&rows.rows, &self.mmap_locks));
+        let spaces = &self.spaces;
         let (keep, cache, mmap_locks) = (&self.keep, &self.cache, &self.mmap_locks);
-        let named = |wait: OpenWait| keep.open(&wait, cache, &stacks, mmap_locks);
+        let named = |wait: OpenWait| keep.open(&wait, cache, &stacks, mmap_locks, spaces);
         Results {
             counts,
             holders_forgotten,
-            words_forgotten: self.spaces.words_forgotten(),
+            words_forgotten: spaces.words_forgotten(),
+            futex_names: futex_names.unwrap_or_default(),
+            user_names: spaces.names_given_up(),
             kept,
             open: open.into_iter().filter_map(named).collect(),
             rows,
@@ -251,6 +259,7 @@ impl Engine {
                     self.cache.mark_loss(Stamp::before(gap.after_ns), event.head.stamp);
                     sink.gap(event.head.cpu, gap, event.head.stamp.ts_ns);
                 }
+                Body::FutexEnter(call) => self.spaces.note(&event.head, call.address),
                 _ => {}
             }
             if let Some(wait) = self.sleepers.take(event) {
@@ -261,6 +270,7 @@ impl Engine {
 
     /// What is asked for of the tasks that waited, beyond their names.
     fn learn(&mut self, watermark_ns: u64) {
+        self.spaces.learn(&self.cache, |head, name| self.keep.shows(head, name));
         if !self.cache.keeps_facts() {
             return;
         }
@@ -277,11 +287,11 @@ impl Engine {
     fn name_and_sum(&mut self, events: usize) {
         let (cache, keep, aggregate) = (&self.cache, &self.keep, &self.aggregate);
         let (stacks, sleepers, slept) = (&self.decoding.stacks, &self.sleepers, &self.waits);
-        let mmap_locks = &self.mmap_locks;
+        let (mmap_locks, spaces) = (&self.mmap_locks, &self.spaces);
         on_each(&mut self.lanes, events, |lane| {
             for wait in &mut lane.waits {
                 wait.internal |= sleepers.encloses(slept, wait.lock, &wait.begin);
-                let kept = keep.take(wait, cache, stacks, mmap_locks, &mut lane.kept);
+                let kept = keep.take(wait, cache, stacks, mmap_locks, spaces, &mut lane.kept);
                 let Some((named, key, sample)) = kept else { continue };
                 lane.delta.add(key, (sample, named.split()), named.witness(), aggregate);
                 lane.named.push(named);
@@ -289,7 +299,7 @@ impl Engine {
             lane.delta.flush(aggregate);
         });
         for wait in &self.waits {
-            let kept = keep.take(wait, cache, stacks, mmap_locks, &mut self.kept);
+            let kept = keep.take(wait, cache, stacks, mmap_locks, spaces, &mut self.kept);
             let Some((named, key, sample)) = kept else { continue };
             self.delta.add(key, (sample, named.split()), named.witness(), aggregate);
             self.named.push(named);
@@ -299,5 +309,6 @@ impl Engine {
             let of_lanes = self.lanes.iter().flat_map(|lane| &lane.named);
             of_lanes.chain(&self.named).for_each(|named| names.count(named));
         }
+        self.spaces.end_window();
     }
 }

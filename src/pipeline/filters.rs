@@ -90,8 +90,8 @@ impl Filters {
     }
 
     fn lock_matches(&self, named: &NamedWait) -> bool {
-        let name = named.lock_name.map(LockName::name);
-        let has_name = || name.is_some_and(|name| self.lock_names.iter().any(|n| n == name));
+        let is_one = |name: LockName| self.lock_names.iter().any(|asked| name.is_called(asked));
+        let has_name = || named.lock_name.is_some_and(is_one);
         let asks_nothing = self.locks.is_empty() && self.lock_names.is_empty();
         asks_nothing || self.locks.contains(&named.wait.lock) || has_name()
     }
@@ -200,6 +200,7 @@ mod tests {
             name,
             caller,
             lock_name,
+            process: None,
             holder: None,
             reason: None,
             cgroup: None,

@@ -14,6 +14,7 @@ use super::filters::Filters;
 use super::mmap_locks::MmapLocks;
 use super::named::{Kept, NamedHolder, NamedWait, OpenNamed};
 use super::parts::part;
+use super::spaces::{Spaces, process};
 use super::targets::Targets;
 
 /// Which waits reach the rows and the stream. What is left out still counts in the pairing.
@@ -44,6 +45,7 @@ impl Keep {
         cache: &CmdlineCache,
         stacks: &StackTable,
         mmap_locks: &MmapLocks,
+        spaces: &Spaces,
         kept: &mut Kept,
     ) -> Option<(NamedWait, RowKey, Sample)> {
         let begin = &wait.begin;
@@ -58,12 +60,16 @@ impl Keep {
             return None;
         }
         let table = table(wait);
+        let process = wait.cause.is_futex().then(|| process(begin, cache));
+        let user_name = process.and_then(|process| spaces.name(process, begin, wait.lock));
         let mut named = NamedWait {
             wait: *wait,
             table,
             name,
             caller: caller(wait.stack, wait.cause, stacks),
-            lock_name: lock_name(wait.lock, wait.cause, wait.stack, stacks, mmap_locks),
+            lock_name: user_name
+                .or_else(|| lock_name(wait.lock, wait.cause, wait.stack, stacks, mmap_locks)),
+            process,
             holder: wait.holder.map(|holder| named_holder(holder, cache, stacks)),
             reason: None,
             cgroup: cache.cgroup_at(begin.tid, &name, begin.stamp),
@@ -90,14 +96,20 @@ impl Keep {
         cache: &CmdlineCache,
         stacks: &StackTable,
         mmap_locks: &MmapLocks,
+        spaces: &Spaces,
     ) -> Option<OpenNamed> {
         let begin = &wait.begin;
         let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
+        let user_name = || match wait.cause.is_futex() {
+            true => spaces.name(process(begin, cache), begin, wait.lock),
+            false => None,
+        };
         self.shows(begin, &name).then(|| OpenNamed {
             wait: *wait,
             name,
             caller: caller(wait.stack, wait.cause, stacks),
-            lock_name: lock_name(wait.lock, wait.cause, wait.stack, stacks, mmap_locks),
+            lock_name: user_name()
+                .or_else(|| lock_name(wait.lock, wait.cause, wait.stack, stacks, mmap_locks)),
             holder: wait.holder.map(|holder| named_holder(holder, cache, stacks)),
         })
     }

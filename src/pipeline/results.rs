@@ -6,12 +6,13 @@ use crate::aggregate::Snapshot;
 use crate::cmdline_cache::{CacheCounters, FactsGivenUp};
 use crate::contention::CauseCounts;
 use crate::event::{Cpu, Gap};
-use crate::report::{RowKey, Witness};
+use crate::report::{FutexId, RowKey, Witness};
 use crate::symbols::{LockName, StackTable};
 
 use super::lane::ReadCounts;
 use super::named::{Kept, NamedWait, OpenNamed};
 use super::raw::RawEvent;
+use super::user_names::NamesGivenUp;
 
 /// Where a window's results go, each in the order of time.
 pub trait Sink {
@@ -55,6 +56,10 @@ pub struct Results {
     pub rows: Snapshot<RowKey, Witness>,
     /// Where rows are by lock: what the locks are known as, by address.
     pub lock_names: HashMap<u64, LockName>,
+    /// Likewise of futexes.
+    pub futex_names: HashMap<FutexId, LockName>,
+    /// What could not be done for those.
+    pub user_names: NamesGivenUp,
     /// What each CPU's sub-buffers held.
     pub read: Vec<(Cpu, ReadCounts)>,
     /// The kernel stacks of the waits.

@@ -3,7 +3,11 @@
 use super::Table;
 use super::by::MAX_KEYS;
 use crate::aggregate;
+use crate::contention::Process;
 use crate::event::{Comm, Context, Cpu, StackId, TextId, Tid, WaitKind};
+
+/// A futex: its process and its address there.
+pub type FutexId = (Process, u64);
 
 /// What one key of a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,6 +79,16 @@ pub struct Owner {
 }
 
 impl Part {
+    /// The futex that it is, if it is one of a known process.
+    pub fn futex(&self) -> Option<FutexId> {
+        match *self {
+            Part::Futex { pid: Some(pid), incarnation, address, .. } => {
+                Some(((pid, incarnation), address))
+            }
+            _ => None,
+        }
+    }
+
     fn kind(&self) -> Option<WaitKind> {
         match *self {
             Part::Caller(_, kind) | Part::Stack(_, kind) | Part::Lock(_, kind) => Some(kind),

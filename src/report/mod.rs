@@ -20,7 +20,7 @@ pub use bad::Bad;
 pub use by::{By, MAX_KEYS};
 pub use column::{COLUMNS, Column, DEFAULT_FIELDS, SPLIT_FIELDS, Unit};
 pub use identity::Identity;
-pub use key::{Owner, Part, RowKey};
+pub use key::{FutexId, Owner, Part, RowKey};
 pub use overhead::Overhead;
 pub use quality::{CpuEvents, Holders, Quality};
 pub use row::{Row, select};

@@ -98,6 +98,10 @@ pub struct Quality {
     pub texts_refused: u64,
     /// Looks into /proc that were put off since there were too many at once.
     pub looks_put_off: u64,
+    /// Names of futexes dropped, or not kept, for want of room.
+    pub user_names_dropped: u64,
+    /// Processes that had gone before it was known what lies at their futexes' addresses.
+    pub user_spaces_unread: u64,
     /// Stacks that found no room.
     pub stacks_refused: u64,
     /// Waits that came without a stack although one was asked for.
@@ -155,7 +159,7 @@ impl Quality {
     }
 
     /// The counters that ought to be 0, each with the words to show it under.
-    pub fn faults(&self) -> [(&'static str, u64); 26] {
+    pub fn faults(&self) -> [(&'static str, u64); 27] {
         [
             ("waits whose end was lost", self.pairing.lost_end),
             ("waits that end before they begin", self.pairing.clock),
@@ -179,6 +183,7 @@ impl Quality {
             ("waits whose task's cgroup is unconfirmed", self.cgroups_unconfirmed),
             ("cgroups and command lines of tasks dropped for want of room", self.facts_evicted),
             ("texts refused, table full", self.texts_refused),
+            ("names of futexes dropped for want of room", self.user_names_dropped),
             ("stacks refused, table full", self.stacks_refused),
             ("waits without a stack", self.stacks_missing),
             ("rows refused, map full (see -M)", self.map_refused_keys),
@@ -187,7 +192,7 @@ impl Quality {
     }
 
     /// The counters that only describe the run.
-    pub fn facts(&self) -> [(&'static str, u64); 10] {
+    pub fn facts(&self) -> [(&'static str, u64); 11] {
         [
             ("begins read", self.pairing.begins_read),
             ("ends read", self.pairing.ends_read),
@@ -196,6 +201,7 @@ impl Quality {
             ("waits for a lock's inner lock", self.internal),
             ("waits whose command line could not be read in time", self.cmdlines_unread),
             ("looks into /proc put off", self.looks_put_off),
+            ("processes gone before their futexes were named", self.user_spaces_unread),
             ("waits left out: of ftlock itself", self.own),
             ("waits left out: of tasks or CPUs not asked for", self.not_asked),
             ("waits left out: shorter than asked for", self.short),

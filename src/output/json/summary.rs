@@ -36,7 +36,7 @@ pub(super) struct JsonOpen<'a> {
 
 impl<'a> JsonOpen<'a> {
     pub(super) fn new(wait: &'a StreamOpen, symbols: &'a Kallsyms) -> JsonOpen<'a> {
-        let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+        let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
         JsonOpen {
             ts: wait.begin_ns,
             age_ns: wait.age_ns,

@@ -1,5 +1,7 @@
 use super::super::StreamOpen;
-use super::super::samples::{LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written};
+use super::super::samples::{
+    LOCK, PIPE_WRITE, futex_names, lock_names, stacks, symbols, witness, written,
+};
 use super::{Detail, Summary, separator_fault, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, StackId, Tid, WaitKind};
 use crate::report::{
@@ -61,6 +63,7 @@ fn with_quality(
         symbols: &symbols(),
         stacks: &stacks(),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         cgroups: None,
     };
     written(|out| write(&summary, separator, detail, out))
@@ -140,6 +143,7 @@ fn stacks_are_perfs_last_column_where_rows_have_one() {
             symbols: &symbols(),
             stacks: &stacks,
             lock_names: &lock_names(),
+            futex_names: &futex_names(),
             cgroups: None,
         };
         written(|out| write(&summary, "|", Detail::Everything, out))

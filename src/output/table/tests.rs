@@ -1,7 +1,7 @@
 use super::super::StreamOpen;
 use super::super::footer::grouped;
 use super::super::samples::{
-    LOCK, MMAP_LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written,
+    LOCK, MMAP_LOCK, PIPE_WRITE, futex_names, lock_names, stacks, symbols, witness, written,
 };
 use super::{Detail, Summary, View, cut, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid, WaitKind};
@@ -73,6 +73,7 @@ fn viewed(
         quality,
         duration_ns: 4_210_000_000,
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         symbols: &symbols(),
         stacks: &stacks(),
         cgroups: None,
@@ -249,6 +250,7 @@ fn a_cgroup_stands_with_its_containers_id_cut_and_moves_no_cursor() {
         quality: &clean(),
         duration_ns: 1,
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         symbols: &symbols(),
         stacks: &stacks(),
         cgroups: Some(&paths),
@@ -351,6 +353,7 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
         quality: &Quality::default(),
         duration_ns: 1,
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         symbols: &symbols(),
         stacks: &stacks(),
         cgroups: None,
@@ -407,6 +410,7 @@ fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
         symbols: &symbols(),
         stacks: &stacks(),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         cgroups: None,
     };
     let plain = View { width: Some(80), ..View::default() };
