@@ -128,3 +128,57 @@ fn add_symbols<Elf: FileHeader<Endian = Endianness>>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use proptest::prelude::*;
+
+    use super::{DataSymbols, Segment};
+
+    /// `readelf -lW` of a program that is loaded where it likes, on a kernel with pages of 4 KiB.
+    #[test]
+    fn addresses_of_a_process_become_those_of_the_file() {
+        let segment = |offset, address, size: u64| Segment { address, offset, end: address + size };
+        let segments = vec![
+            segment(0, 0, 0x628),
+            segment(0x1000, 0x1000, 0x1d1),
+            segment(0x2dd0, 0x3dd0, 0x2a8),
+        ];
+        let symbols = DataSymbols { segments, ..DataSymbols::default() };
+        let start = 0x5555_5555_4000_u64;
+        let table = [(0x10, Some(0x10)), (0x3dd0, Some(0x3dd0)), (0x4070, Some(0x4070))];
+        let outside = [(0x5000, None), (0x2000, None), (u64::MAX, None)];
+        for (at, expected) in table.into_iter().chain(outside) {
+            assert_eq!(symbols.to_virtual(start.wrapping_add(at), start), expected, "{at:#x}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+        /// Whoever may be traced may have made the file.
+        #[test]
+        fn a_damaged_file_is_read_or_refused(
+            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..24),
+            cut in any::<prop::sample::Index>(),
+            address in any::<u64>(),
+        ) {
+            let whole = std::fs::read("/bin/true").unwrap();
+            let mut bytes = whole.clone();
+            for (number, (at, byte)) in damage.into_iter().enumerate() {
+                // The headers stand at the beginning and at the end.
+                let at = at.index(2048);
+                let place = if number % 2 == 0 { at % 512 } else { bytes.len() - 1 - at };
+                bytes[place] = byte;
+            }
+            bytes.truncate(bytes.len() - cut.index(2) * cut.index(whole.len()));
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&bytes).unwrap();
+            if let Some(symbols) = DataSymbols::read(file) {
+                symbols.to_virtual(address, 0);
+                symbols.find(address);
+            }
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use procfs::process::{MMapPath, MemoryMap, Process};
+use procfs::process::{MMapPath, MemoryMap, MemoryMaps, Process};
 
 /// Which file: the same number may be another file's later.
 pub(super) type FileId = (u64, u64, i64, i64, u64);
@@ -45,9 +45,9 @@ impl AddressSpace {
     /// The mappings of the process now; nothing if it has none (any more).
     pub fn read(pid: u32) -> Option<AddressSpace> {
         let maps = Process::new(i32::try_from(pid).ok()?).ok()?.maps().ok()?;
-        let regions: Vec<Region> = maps.into_iter().map(Region::new).collect();
         let program = fs::metadata(format!("/proc/{pid}/exe")).ok().map(|file| id(&file));
-        (!regions.is_empty()).then_some(AddressSpace { pid, regions, program })
+        let space = AddressSpace { pid, regions: regions(maps), program };
+        (!space.regions.is_empty()).then_some(space)
     }
 
     /// The mapping that the address is in.
@@ -125,6 +125,63 @@ fn file_name(path: &Path, inode: u64) -> String {
     }
 }
 
+fn regions(maps: MemoryMaps) -> Vec<Region> {
+    maps.into_iter().map(Region::new).collect()
+}
+
 fn id(file: &fs::Metadata) -> FileId {
     (file.dev(), file.ino(), file.mtime(), file.mtime_nsec(), file.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use procfs::FromRead;
+    use procfs::process::MemoryMaps;
+
+    use super::{AddressSpace, regions};
+
+    /// As /proc/PID/maps of a program with a library, a file of data and shared memory shows them.
+    const MAPS: &str = "\
+400000-401000 r--p 00000000 08:01 10   /usr/bin/app
+401000-402000 r-xp 00001000 08:01 10   /usr/bin/app
+403000-404000 rw-p 00002000 08:01 10   /usr/bin/app
+404000-406000 rw-p 00000000 00:00 0
+900000-921000 rw-p 00000000 00:00 0    [heap]
+7f0000000000-7f0000001000 r--p 00000000 08:01 11   /lib/libx.so.1
+7f0000003000-7f0000004000 rw-p 00002000 08:01 11   /lib/libx.so.1
+7f0000004000-7f0000005000 rw-p 00000000 00:00 0
+7f0000010000-7f0000011000 rw-s 00005000 08:01 12   /dev/shm/data (deleted)
+7f0000020000-7f0000021000 rw-s 00000000 00:01 565  /dev/zero (deleted)
+7f0000030000-7f0000031000 rw-p 00000000 00:00 0    [anon:pool]
+7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0    [stack]
+";
+
+    #[test]
+    fn an_address_has_its_mapping_and_the_module_before_it() {
+        // The kernel ends such a line with a blank.
+        let text = MAPS.replace("00:00 0\n", "00:00 0 \n");
+        let maps = MemoryMaps::from_read(text.as_bytes()).unwrap();
+        let space = AddressSpace { pid: u32::MAX, regions: regions(maps), program: None };
+        let table = [
+            (0x40_0000, Some(("app", Some("app")))),
+            (0x40_3fff, Some(("app", Some("app")))),
+            (0x40_5000, Some(("[anon]", Some("app")))),
+            (0x90_0010, Some(("[heap]", Some("app")))),
+            (0x7f00_0000_3008, Some(("libx.so.1", Some("libx.so.1")))),
+            (0x7f00_0000_4008, Some(("[anon]", Some("libx.so.1")))),
+            (0x7f00_0001_0000, Some(("data", None))),
+            (0x7f00_0002_0008, Some(("[shared:565]", Some("[shared:565]")))),
+            (0x7ffc_0000_0000, Some(("[stack]", Some("[shared:565]")))),
+            (0x40_2000, None),
+            (0, None),
+            (u64::MAX, None),
+        ];
+        for (address, expected) in table {
+            let found = space.region(address).map(|region| {
+                let module = space.module(address, region);
+                (region.name.as_str(), module.map(|module| module.first.name.as_str()))
+            });
+            assert_eq!(found, expected, "{address:#x}");
+        }
+    }
 }
