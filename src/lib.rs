@@ -13,5 +13,6 @@ pub mod output;
 pub mod pipeline;
 pub mod report;
 pub mod symbols;
+pub mod trace_file;
 pub mod tracefs;
 pub mod user_symbols;

@@ -62,6 +62,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
         },
         live: false,
         rows: config.rows,
+        chains: false,
         raw: config.raw,
         begins: Begins::All,
     };
@@ -90,6 +91,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
         texts: facts.texts(),
         duration: DURATION,
         own_cpu_ns: None,
+        blocked: &[],
         results: engine.finish(),
     })
 }

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 
 use super::wait::{Cause, Wait};
-use crate::event::{FutexOp, Tid};
+use crate::event::{FutexCall, FutexOp, Tid};
 
 /// Values that locks wait with while they are taken, as bits under a mask.
 const LOCK_VALUES: [(u32, u32); 4] = [
@@ -56,10 +56,13 @@ pub type Process = (Tid, u32);
 /// What is known of the words that were waited on, by process and address.
 #[derive(Debug, Default)]
 pub struct Words {
-    processes: HashMap<Process, HashMap<u64, Word, FixedState>, FixedState>,
+    processes: HashMap<Process, Known, FixedState>,
     held: usize,
     forgotten: u64,
 }
+
+/// The words of a process, by address.
+type Known = HashMap<u64, Word, FixedState>;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Word {
@@ -84,15 +87,9 @@ impl Words {
     /// of their ends.
     pub fn is_idle(&mut self, process: Process, wait: &Wait) -> bool {
         let Cause::Futex(call) = wait.cause else { return false };
-        match call.op {
-            FutexOp::LockPi => return false,
-            FutexOp::WaitAny | FutexOp::WaitRequeuePi => return true,
-            FutexOp::Wait => {}
-        }
         let words = self.processes.entry(process).or_default();
-        let before = call.address.checked_sub(TO_WRITERS).and_then(|address| words.get(&address));
-        if before.is_some_and(|word| word.flagged) {
-            return false;
+        if let Some(is_idle) = without_history(&call, words) {
+            return is_idle;
         }
         let words_before = words.len();
         let is_idle = words.entry(call.address).or_default().is_idle(call.value, wait);
@@ -103,6 +100,19 @@ impl Words {
             self.held = 0;
         }
         is_idle
+    }
+
+    /// Whether a wait that is still open looks like one for something to do.
+    pub fn seems_idle(&self, process: Process, call: &FutexCall) -> bool {
+        let none = Known::default();
+        let words = self.processes.get(&process).unwrap_or(&none);
+        without_history(call, words).unwrap_or_else(|| {
+            let word = words.get(&call.address).copied().unwrap_or_default();
+            match call.value {
+                ALL_BITS => !word.flagged,
+                value => !is_lock_value(value) || word.nature == Nature::Other,
+            }
+        })
     }
 
     /// The process has gone, or runs another program.
@@ -117,12 +127,27 @@ impl Words {
     }
 }
 
+/// What needs no look at the word itself.
+fn without_history(call: &FutexCall, words: &Known) -> Option<bool> {
+    match call.op {
+        FutexOp::LockPi => return Some(false),
+        FutexOp::WaitAny | FutexOp::WaitRequeuePi => return Some(true),
+        FutexOp::Wait => {}
+    }
+    let state = words.get(&call.address.checked_sub(TO_WRITERS)?)?;
+    state.flagged.then_some(false)
+}
+
+fn is_lock_value(value: u32) -> bool {
+    LOCK_VALUES.iter().any(|&(mask, bits)| value & mask == bits)
+}
+
 impl Word {
     fn is_idle(&mut self, value: u32, wait: &Wait) -> bool {
         if value == ALL_BITS {
             return !self.flagged;
         }
-        if !LOCK_VALUES.iter().any(|&(mask, bits)| value & mask == bits) {
+        if !is_lock_value(value) {
             self.nature = Nature::Other;
             return true;
         }
@@ -182,7 +207,14 @@ mod tests {
         let of = |&(address, value, ret, tid, waker): &(u64, u32, i32, u32, u32)| {
             wait(FutexOp::Wait, address, value, ret, tid, waker)
         };
-        waits.iter().map(of).map(|wait| words.is_idle(PROCESS, &wait)).collect()
+        let judge = |wait: Wait| {
+            let is_idle = words.is_idle(PROCESS, &wait);
+            // The next such wait is one, while it lasts, unless it hands over or times out.
+            let seems_idle = words.seems_idle(PROCESS, &wait.cause.futex().unwrap());
+            assert!(seems_idle == is_idle || wait.ret == ETIMEDOUT, "{wait:?}");
+            is_idle
+        };
+        waits.iter().map(of).map(judge).collect()
     }
 
     #[test]

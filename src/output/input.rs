@@ -1,7 +1,9 @@
 //! What the writers take: plain values, borrowed from whoever has them.
 
 use crate::event::{Comm, Context, Cpu, StackId, Texts, Tid};
-use crate::report::{By, Cause, Column, Evidence, FutexId, OffCpu, Quality, Row, RowStats, Table};
+use crate::report::{
+    By, Cause, Chains, Column, Evidence, FutexId, OffCpu, Quality, Row, RowStats, Table, cycles,
+};
 use crate::symbols::{Kallsyms, LockName, StackTable};
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -127,6 +129,17 @@ pub struct StreamOpen {
     pub holder: Option<StreamHolder>,
 }
 
+/// A task that was blocked before tracing began, and still when it stopped.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamBlocked<'a> {
+    /// The task.
+    pub tid: Tid,
+    /// Its name.
+    pub comm: &'a Comm,
+    /// Where it sleeps, innermost first; empty where that cannot be read.
+    pub stack: &'a [String],
+}
+
 /// Events of one CPU that are missing.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamLoss {
@@ -212,6 +225,8 @@ pub struct Summary<'a> {
     pub totals: &'a RowStats,
     /// The waits that were still open, oldest first.
     pub open: &'a [StreamOpen],
+    /// The tasks that were blocked all the time.
+    pub blocked: &'a [StreamBlocked<'a>],
     /// How good the data is.
     pub quality: &'a Quality,
     /// How long was traced, in ns.
@@ -220,6 +235,8 @@ pub struct Summary<'a> {
     pub lock_names: &'a HashMap<u64, LockName>,
     /// What the futexes of rows by lock are known as.
     pub futex_names: &'a HashMap<FutexId, LockName>,
+    /// The chains that rows stand for.
+    pub chains: &'a Chains,
     /// Names for addresses.
     pub symbols: &'a Kallsyms,
     /// The stacks that the rows' witnesses name.
@@ -233,6 +250,13 @@ impl<'a> Summary<'a> {
     pub(super) fn with(&self, section: &'a Section<'a>) -> Summary<'a> {
         let Section { table, by, rows, totals } = section;
         Summary { table: *table, by, rows, totals, further: &[], ..*self }
+    }
+
+    /// The open waits that wait for each other, by their places.
+    pub(super) fn cycles(&self) -> Vec<Vec<usize>> {
+        let holder = |wait: &StreamOpen| wait.holder.map(|holder| holder.tid);
+        let waits: Vec<_> = self.open.iter().map(|wait| (wait.tid, holder(wait))).collect();
+        cycles(&waits)
     }
 
     /// Every table by itself.

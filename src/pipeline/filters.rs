@@ -202,6 +202,7 @@ mod tests {
             lock_name,
             process: None,
             holder: None,
+            chain: None,
             reason: None,
             cgroup: None,
             cmdline: None,

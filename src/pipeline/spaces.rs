@@ -1,7 +1,7 @@
 //! What belongs to the address spaces of processes: futexes, what they are for, what they are called.
 
 use crate::cmdline_cache::{CmdlineCache, TaskName};
-use crate::contention::{Holder, Process, Wait, Words};
+use crate::contention::{Holder, OpenWait, Process, Wait, Words};
 use crate::event::{Head, TaskEvent};
 use crate::symbols::LockName;
 
@@ -74,6 +74,12 @@ impl Spaces {
             false => holder,
         });
         Wait { idle, holder, ..wait }
+    }
+
+    /// Whether an open wait would be an idle one if it ended now.
+    pub(super) fn is_idle_so_far(&self, wait: &OpenWait, cache: &CmdlineCache) -> bool {
+        let call = wait.cause.futex();
+        call.is_some_and(|call| self.words.seems_idle(process(&wait.begin, cache), &call))
     }
 
     /// Futexes whose earlier waits were forgotten for want of room.

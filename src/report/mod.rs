@@ -4,7 +4,9 @@
 
 mod bad;
 mod by;
+mod chains;
 mod column;
+mod cycles;
 mod identity;
 mod key;
 mod overhead;
@@ -18,7 +20,9 @@ pub use crate::aggregate::{Histogram, Sample, Split};
 pub use crate::contention::{Cause, Counts, Evidence, OffCpu};
 pub use bad::Bad;
 pub use by::{By, MAX_KEYS};
+pub use chains::{ChainId, Chains, Link, Waits};
 pub use column::{COLUMNS, Column, DEFAULT_FIELDS, SPLIT_FIELDS, Unit};
+pub use cycles::cycles;
 pub use identity::Identity;
 pub use key::{FutexId, Owner, Part, RowKey};
 pub use overhead::Overhead;

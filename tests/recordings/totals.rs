@@ -122,6 +122,7 @@ impl Recorded {
             },
             rows,
             live: false,
+            chains: false,
             raw,
             begins,
         };

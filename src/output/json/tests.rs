@@ -8,7 +8,8 @@ use super::super::{
 use super::{event, header, loss, summary, wait};
 use crate::event::{Comm, Context, Cpu, FutexCall, FutexOp, LockFlags, Texts, Tid, WaitKind};
 use crate::report::{
-    By, Cause, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample, Split, Table,
+    By, Cause, Chains, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample, Split,
+    Table,
 };
 use serde_json::{Value, json};
 use std::io;
@@ -247,6 +248,8 @@ fn the_summary_has_rows_counters_and_identities() {
             open: &[],
             quality: &quality,
             duration_ns: 5,
+            blocked: &[],
+            chains: &Chains::new(0),
             lock_names: &lock_names(),
             futex_names: &futex_names(),
             symbols: &symbols(),
@@ -335,6 +338,8 @@ fn the_description_names_every_field() {
         totals: &RowStats::default(),
         quality: &quality,
         duration_ns: 5,
+        blocked: &[],
+        chains: &Chains::new(0),
         lock_names: &lock_names(),
         futex_names: &futex_names(),
         symbols: &symbols,
