@@ -82,7 +82,7 @@ pub fn open(
 pub fn open_text(wait: &StreamOpen, symbols: &Kallsyms) -> String {
     let waiter = task_text(wait.tid, wait.comm.as_ref(), wait.context);
     let (kind, age) = (wait.cause.kind().name(), scaled(wait.age_ns));
-    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+    let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
     let name = known.map(|known| format!(" {}{}", known.mark(), known.name));
     let caller = caller_text(wait.caller, symbols);
     let holder = wait.holder.as_ref().map(|holder| {
