@@ -54,7 +54,7 @@ pub use lane::ReadCounts;
 pub use live::{Ended, Live};
 pub use named::{Kept, NamedHolder, NamedWait, OpenNamed};
 pub use nested::{NESTED, NESTED_HINT};
-pub use plan::{CGROUP_EVENTS, Extras, LOCK_EVENTS, Plan, TASK_EVENTS};
+pub use plan::{CGROUP_EVENTS, Extras, FUTEX_EVENTS, LOCK_EVENTS, Plan, TASK_EVENTS};
 pub use queue::Queue;
 pub use raw::{RawEvent, RawHead};
 pub use recording::replay;

@@ -44,7 +44,7 @@ pub(super) const MAY_HOLD_LOCKS: &str = "!(common_flags & 24) && common_pid != 0
 
 /// The calls that wait for user space's locks. Ends before begins, as with locks. The first pair is
 /// on every kernel with system call events, the others came with 5.16 and 6.7.
-const FUTEX_EVENTS: [(&str, &str); 6] = [
+pub const FUTEX_EVENTS: [(&str, &str); 6] = [
     ("syscalls", "sys_exit_futex"),
     ("syscalls", "sys_enter_futex"),
     ("syscalls", "sys_exit_futex_waitv"),

@@ -15,7 +15,7 @@ use super::spaces::process;
 
 /// How long is looked for one window; what is left is looked for behind the next one. The largest
 /// programs take longer once, when their symbols are read.
-const MAX_LOOK: Duration = Duration::from_millis(20);
+const MAX_LOOK: Duration = Duration::from_millis(5);
 
 /// Futexes that wait to be looked for.
 const MAX_OPEN: usize = 1 << 14;
