@@ -64,7 +64,8 @@ pub fn quality(
         user_spaces_unread: results.user_names.unread,
         stacks_refused: results.stacks.refused(),
         stacks_missing: if stacks_wanted { kept.no_stack } else { 0 },
-        map_refused_keys: results.rows.refused_flushes,
+        map_given_up: results.rows.given_up,
+        map_floor_ns: results.rows.floor_ns,
         stream_dropped,
         own_cpu_ns: None,
     }

@@ -113,8 +113,10 @@ pub struct Quality {
     pub stacks_refused: u64,
     /// Waits that came without a stack although one was asked for.
     pub stacks_missing: u64,
-    /// Rows that found no room: their waits are in the overflow rows.
-    pub map_refused_keys: u64,
+    /// Rows that were given up for heavier ones: what they held is in the overflow rows.
+    pub map_given_up: u64,
+    /// What a row can have had before it was given up at most, in ns: no row lacks more than that.
+    pub map_floor_ns: u64,
     /// Lines the stream's reader was too slow for.
     pub stream_dropped: u64,
     /// CPU time that we took ourselves while we traced, in ns; none where it was not measured.
@@ -195,7 +197,7 @@ impl Quality {
             ("names of futexes dropped for want of room", self.user_names_dropped),
             ("stacks refused, table full", self.stacks_refused),
             ("waits without a stack", self.stacks_missing),
-            ("rows refused, map full (see -M)", self.map_refused_keys),
+            ("rows given up, map full (see -M)", self.map_given_up),
             ("stream lines dropped", self.stream_dropped),
         ]
     }

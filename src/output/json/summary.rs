@@ -147,6 +147,9 @@ impl Serialize for JsonRow<'_> {
         }
         let stats = &self.row.stats;
         figures(&mut map, stats, self.summary.totals, self.summary.split)?;
+        if stats.lacks_max_ns > 0 {
+            map.serialize_entry("lacks_max_ns", &stats.lacks_max_ns)?;
+        }
         let witness = stats.witness.as_ref();
         let witness = witness.map(|witness| JsonWitness::new(witness, self.summary));
         map.serialize_entry("witness", &witness)?;
