@@ -70,7 +70,7 @@ impl Traced {
 fn assert_total(rows: &[&Value], logged: &[&UserWait]) {
     let seen_ns: u64 = rows.iter().map(|row| row["wait_total"].as_u64().unwrap()).sum();
     let logged_ns: u64 = logged.iter().map(|wait| wait.leave_ns - wait.enter_ns).sum();
-    assert!(logged.len() > 50, "{}", logged.len());
+    assert!(logged.len() > 20, "{}", logged.len());
     assert!(seen_ns.abs_diff(logged_ns) * 20 < logged_ns, "{seen_ns} of {logged_ns}");
 }
 
@@ -91,7 +91,7 @@ fn assert_holders(traced: &Traced, lock: &str, logged: &[&UserWait]) {
         all += 1;
         right += u64::from(wait["holder"]["tid"] == its.holder_tid);
     }
-    assert!(all > 50 && right * 100 >= all * 99, "{right} of {all}");
+    assert!(all > 20 && right * 100 >= all * 99, "{right} of {all}");
 }
 
 #[test]
@@ -144,6 +144,8 @@ fn a_rust_mutex_is_found_by_its_name() {
 /// Conditions, semaphores, parked threads, receivers and joins: none is contention.
 #[test]
 fn an_idle_pool_is_no_contention() {
+    // Conditions, a semaphore.
+    const IDLE: [&str; 4] = ["work_ready", "never", "items", "rust_idle::WORK_READY"];
     let Some(_alone) = live() else { return };
     for program in ["idle_pool.c", "rust_idle.rs"] {
         let Some(traced) = Traced::run(program) else { continue };
@@ -151,7 +153,7 @@ fn an_idle_pool_is_no_contention() {
             Record::Idle(idle) => Some(idle),
             _ => None,
         });
-        let (mut all, mut seen_ns, mut logged_ns) = (0, 0, 0);
+        let (mut all, mut seen_ns, mut logged_ns, mut met_ns) = (0, 0, 0, 0);
         for idle in idle {
             let waits = traced.waits().filter(|wait| {
                 let begin_ns = wait["ts"].as_u64().unwrap();
@@ -159,15 +161,21 @@ fn an_idle_pool_is_no_contention() {
             });
             for wait in waits {
                 let wait_ns = wait["wait_ns"].as_u64().unwrap();
-                // Whoever is woken may meet the waker in the pool's own mutex.
-                let is_brief = wait_ns < 1_000_000;
-                assert!(wait["idle"] == true || is_brief, "{program} {idle:?}: {wait}");
                 all += 1;
-                seen_ns += if wait["idle"] == true { wait_ns } else { 0 };
+                if wait["idle"] == true {
+                    seen_ns += wait_ns;
+                    continue;
+                }
+                // Whoever is woken may meet the waker in the mutex behind it.
+                let name = wait["lock_name"].as_str().unwrap_or("");
+                let is_idle = |what: &&str| name.split('+').next() == Some(what);
+                assert!(!IDLE.iter().any(|what| is_idle(what)), "{program} {idle:?}: {wait}");
+                met_ns += wait_ns;
             }
             logged_ns += idle.leave_ns - idle.enter_ns;
         }
-        assert!(all > 50 && !traced.rows("idle_futexes").is_empty(), "{program}: {all}");
+        assert!(met_ns * 20 < seen_ns, "{program}: {met_ns} of {seen_ns}");
+        assert!(all > 20 && !traced.rows("idle_futexes").is_empty(), "{program}: {all}");
         assert!(
             seen_ns.abs_diff(logged_ns) * 20 < logged_ns,
             "{program}: {seen_ns} of {logged_ns}"
