@@ -169,7 +169,7 @@ fn an_idle_pool_is_no_contention() {
                 // Whoever is woken may meet the waker in the mutex behind it.
                 let name = wait["lock_name"].as_str().unwrap_or("");
                 let is_idle = |what: &&str| name.split('+').next() == Some(what);
-                assert!(!IDLE.iter().any(|what| is_idle(what)), "{program} {idle:?}: {wait}");
+                assert!(!IDLE.iter().any(is_idle), "{program} {idle:?}: {wait}");
                 met_ns += wait_ns;
             }
             logged_ns += idle.leave_ns - idle.enter_ns;
