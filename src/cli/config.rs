@@ -183,11 +183,13 @@ fn extras(args: &CommonArgs, by: &[By]) -> Extras {
     };
     let split = args.trace.sched || is_asked(&|column| SPLIT_FIELDS.contains(&column.id));
     let holder_stacks = args.trace.holder_stack || is_asked(&|column| column.id == "holder_caller");
+    let futexes = args.trace.futex;
     let holders = split
         || holder_stacks
+        || futexes
         || by.iter().any(|by| matches!(by, By::Owner | By::Chain))
         || is_asked(&|column| column.id == "holder");
-    Extras { split, holders, holder_stacks, futexes: false, sleeps: false }
+    Extras { split, holders, holder_stacks, futexes, sleeps: false }
 }
 
 /// Each column once, that of the order among them, as perf has it. What is traced beside locks adds

@@ -82,7 +82,7 @@ pub fn open(
 pub fn open_text(wait: &StreamOpen, symbols: &Kallsyms) -> String {
     let waiter = task_text(wait.tid, wait.comm.as_ref(), wait.context);
     let (kind, age) = (wait.cause.kind().name(), scaled(wait.age_ns));
-    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+    let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
     let name = known.map(|known| format!(" {}{}", known.mark(), known.name));
     let caller = caller_text(wait.caller, symbols);
     let holder = wait.holder.as_ref().map(|holder| {
@@ -108,7 +108,11 @@ fn type_text(wait: &StreamWait<'_>) -> &'static str {
 fn place_text(wait: &StreamWait<'_>, symbols: &Kallsyms) -> String {
     match (wait.cause, wait.reason) {
         (_, Some(reason)) => reason.to_owned(),
-        (Cause::Futex(_), None) => format!("{:#x}", wait.lock),
+        (Cause::Futex(_), None) => {
+            let address = || format!("{:#x}", wait.lock);
+            wait.lock_name
+                .map_or_else(address, |name| terminal(name.name().as_bytes()).into_owned())
+        }
         (_, None) => caller_text(wait.caller, symbols),
     }
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use crate::aggregate::Sample;
 use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
-use crate::contention::{Cause, OpenWait, Outcome, Wait, is_idle};
+use crate::contention::{OpenWait, Outcome, Wait};
 use crate::event::{Cpu, Head, StackId, Tid};
 use crate::report::{By, ChainId, RowKey, Table};
 use crate::symbols::StackTable;
@@ -80,8 +80,7 @@ impl Keep {
     ) -> Option<OpenNamed> {
         let begin = &wait.begin;
         let name = with.cache.name_at(begin.tid, begin.cpu, begin.stamp);
-        let is_idle = matches!(wait.cause, Cause::Futex(call) if is_idle(&call, 0));
-        let is_shown = !is_idle && self.shows(begin, &name);
+        let is_shown = !with.spaces.is_idle_so_far(wait, with.cache) && self.shows(begin, &name);
         is_shown.then(|| with.open(wait, name, now_ns))
     }
 

@@ -92,6 +92,9 @@ impl Live {
         if plan.mmap_lock {
             instance.record_between(MMAP_LOCK_EVENT, MMAP_LOCK_FROM, MMAP_LOCK_UNTIL)?;
         }
+        for &((system, event), condition) in plan.extra_filters() {
+            instance.filter(system, event, condition)?;
+        }
         for ((system, event), _) in present(instance, plan) {
             instance.enable(system, event)?;
         }

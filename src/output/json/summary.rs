@@ -36,7 +36,7 @@ pub(super) struct JsonOpen<'a> {
 
 impl<'a> JsonOpen<'a> {
     pub(super) fn new(wait: &'a StreamOpen, symbols: &'a Kallsyms) -> JsonOpen<'a> {
-        let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+        let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
         JsonOpen {
             ts: wait.begin_ns,
             age_ns: wait.age_ns,
@@ -134,6 +134,7 @@ impl Serialize for JsonRow<'_> {
             match value {
                 KeyValue::Number(number) => map.serialize_entry(column.id, &number)?,
                 KeyValue::Address(address) => map.serialize_entry(column.id, &Address(address))?,
+                KeyValue::Flag(is) => map.serialize_entry(column.id, &is)?,
                 KeyValue::Text(text) => map.serialize_entry(column.id, &text)?,
                 KeyValue::Name(name) => map.serialize_entry(column.id, &comm(Some(&name)))?,
                 KeyValue::Cgroup(path) => map.serialize_entry(column.id, &json_name(&path))?,
