@@ -63,6 +63,7 @@ fn engine(cpus: usize) -> Engine {
         },
         rows: 16384,
         chains: false,
+        live: false,
         raw: false,
         begins: Begins::All,
     };

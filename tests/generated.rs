@@ -57,6 +57,7 @@ fn run(rings: &Rings) -> (Vec<NamedWait>, Results) {
         },
         rows: 1 << 16,
         chains: true,
+        live: false,
         raw: false,
         begins: Begins::All,
     };
