@@ -157,6 +157,10 @@ pub struct TraceArgs {
     /// Record where holders let locks go: column holder_caller. Implies to look for holders
     #[arg(long, conflicts_with = "no_stack")]
     pub holder_stack: bool,
+    /// Also every sleep of a task, by what it sleeps for: page fault, disk read, pipe, .. in a table of its
+    /// own; idle waiting, such as timers and poll, in another
+    #[arg(long)]
+    pub sleep: bool,
     /// Do not record kernel stacks: cheaper, and no callers
     #[arg(long)]
     pub no_stack: bool,

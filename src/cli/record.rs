@@ -234,6 +234,7 @@ fn prepare(
         rows: config.rows,
         raw: config.raw,
         begins: config.plan.begins(),
+        sleeps: config.plan.extras.sleeps,
     };
     let mut engine = Engine::new(setup, session.live.cpus());
     engine.seed(session.tasks);

@@ -3,10 +3,10 @@
 
 use super::lock::KnownLock;
 use super::table::{Detail, View};
-use super::text::{caller_text, task_text};
+use super::text::{caller_text, reason_text, task_text};
 use super::{StreamOpen, Summary};
 use crate::event::Context;
-use crate::report::{Identity, Quality, scaled};
+use crate::report::{Cause, Identity, Quality, Table, scaled};
 use crate::symbols::Kallsyms;
 use anstyle::Style;
 use std::io::{self, Write};
@@ -21,6 +21,7 @@ const MAX_OPEN: usize = 10;
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
     all_waits(summary, out)?;
+    sleeps(summary, out)?;
     holders(summary, out)?;
     costs(summary, view.detail, out)?;
     open(summary, view.detail, out)?;
@@ -52,7 +53,7 @@ fn all_waits(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (quality, totals) = (summary.quality, summary.totals);
     // Whose wait began before the trace is not known, only that one did.
     let before = if quality.is_all() { quality.pairing.began_before_start } else { 0 };
-    let open = summary.open.len() as u64;
+    let open = summary.open.iter().filter(|wait| !is_sleep(wait)).count() as u64;
     write!(
         out,
         " {} in {} on {}: {} got the lock, {} failed, {} still open",
@@ -72,6 +73,34 @@ fn all_waits(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         0 => writeln!(out),
         left_out => writeln!(out, "; {} left out", grouped(left_out)),
     }
+}
+
+/// What was slept, where that was asked for.
+fn sleeps(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let counts = &summary.quality.sleeps;
+    if counts.begins_read + counts.ends_read == 0 {
+        return Ok(());
+    }
+    let tables: Vec<_> = summary.tables().collect();
+    let of = |table: Table| {
+        let found = tables.iter().find(|summary| summary.table == table);
+        let (waits, ns) = found.map_or((0, 0), |of| (of.totals.contended, of.totals.wait_total_ns));
+        (waits, scaled(ns))
+    };
+    let ((held, held_time), (idle, idle_time)) = (of(Table::Sleeps), of(Table::IdleSleeps));
+    let asleep = summary.open.iter().filter(is_sleep).count() as u64;
+    writeln!(
+        out,
+        " {} of {held_time} together, and {} idle of {idle_time}; {} still asleep, {} uncertain",
+        counted(held, "sleep"),
+        grouped(idle),
+        grouped(asleep),
+        grouped(counts.uncertain),
+    )
+}
+
+fn is_sleep(wait: &&StreamOpen) -> bool {
+    matches!(wait.cause, Cause::Sleep(_))
 }
 
 /// Of how many waits it is known who had the lock, where that was asked for.
@@ -110,6 +139,10 @@ fn open(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Resul
 /// What an open wait is for, since when, where, and who has it.
 pub(super) fn waits_for(wait: &StreamOpen, symbols: &Kallsyms) -> String {
     let (kind, age) = (wait.cause.kind().name(), scaled(wait.age_ns));
+    if let Some(reason) = wait.reason {
+        let caller = caller_text(wait.caller, symbols);
+        return format!("{} (asleep) since {age}, {caller}", reason_text(reason, symbols));
+    }
     let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
     let name = known.map(|known| format!(" {}{}", known.mark(), known.name));
     let caller = caller_text(wait.caller, symbols);

@@ -1,7 +1,7 @@
 //! What the writers take: plain values, borrowed from whoever has them.
 
 use crate::event::{Comm, Context, Cpu, StackId, Texts, Tid};
-use crate::report::{By, Cause, Column, Evidence, OffCpu, Quality, Row, RowStats, Table};
+use crate::report::{By, Cause, Column, Evidence, OffCpu, Quality, Reason, Row, RowStats, Table};
 use crate::symbols::{Kallsyms, LockName, StackTable};
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -62,7 +62,7 @@ pub struct StreamWait<'a> {
     /// What was waited for.
     pub cause: Cause,
     /// What it slept for, if it is a sleep.
-    pub reason: Option<&'static str>,
+    pub reason: Option<Reason>,
     /// Where its time went, where the scheduler's events were recorded.
     pub off_cpu: Option<OffCpu>,
     /// Whoever had the lock, where that was asked for; none inside where not known.
@@ -125,6 +125,8 @@ pub struct StreamOpen {
     pub stack: Option<StackId>,
     /// Whoever has the lock, probably.
     pub holder: Option<StreamHolder>,
+    /// What it sleeps for, if it is a sleep.
+    pub reason: Option<Reason>,
 }
 
 /// Events of one CPU that are missing.
@@ -189,6 +191,8 @@ pub struct Section<'a> {
     pub rows: Vec<Row>,
     /// All its rows added up.
     pub totals: &'a RowStats,
+    /// The columns, in order.
+    pub columns: &'a [&'static Column],
 }
 
 /// What a run came to.
@@ -229,8 +233,10 @@ pub struct Summary<'a> {
 impl<'a> Summary<'a> {
     /// The same run with another of its tables in the first one's place.
     pub(super) fn with(&self, section: &'a Section<'a>) -> Summary<'a> {
-        let Section { table, by, rows, totals } = section;
-        Summary { table: *table, by, rows, totals, further: &[], ..*self }
+        let Section { table, by, rows, totals, columns } = section;
+        // A sleep is split or no sleep.
+        let split = self.split || table.is_of_sleeps();
+        Summary { table: *table, split, by, rows, totals, columns, further: &[], ..*self }
     }
 
     /// Every table by itself.

@@ -7,6 +7,7 @@ pub mod csv;
 pub mod escape;
 pub mod footer;
 pub mod json;
+pub mod latency_stats;
 pub mod perf_csv;
 pub mod table;
 pub mod text;

@@ -4,7 +4,7 @@ use super::errno::Errno;
 use super::escape::terminal;
 use super::{FieldValue, RawEvent, StreamLoss, StreamWait};
 use crate::event::{Comm, Context, Tid};
-use crate::report::{Cause, scaled};
+use crate::report::{Cause, Reason, scaled};
 use crate::symbols::{Kallsyms, Symbol};
 use std::fmt;
 use std::io::{self, Write};
@@ -63,7 +63,7 @@ fn type_text(wait: &StreamWait<'_>) -> &'static str {
 /// Where a lock was wanted; of a futex its address, of a sleep its reason.
 fn place_text(wait: &StreamWait<'_>, symbols: &Kallsyms) -> String {
     match (wait.cause, wait.reason) {
-        (_, Some(reason)) => reason.to_owned(),
+        (_, Some(reason)) => reason_text(reason, symbols),
         (Cause::Futex(_), None) => format!("{:#x}", wait.lock),
         (_, None) => caller_text(wait.caller, symbols),
     }
@@ -109,6 +109,23 @@ pub(super) fn caller_text(caller: Option<u64>, symbols: &Kallsyms) -> String {
             .resolve(addr)
             .map_or_else(|| format!("{addr:#x}"), |symbol: Symbol<'_>| symbol.to_string()),
         None => "-".to_owned(),
+    }
+}
+
+/// The reason's name, or that of the function that sleeps.
+pub(super) fn reason_text(reason: Reason, symbols: &Kallsyms) -> String {
+    match reason {
+        Reason::Named(name) => name.to_owned(),
+        Reason::Function(start) => function_text(start, symbols),
+    }
+}
+
+/// `name`, or the address where it has none.
+pub(super) fn function_text(addr: u64, symbols: &Kallsyms) -> String {
+    match symbols.resolve(addr) {
+        Some(Symbol { name, module: Some(module), .. }) => format!("{name} [{module}]"),
+        Some(Symbol { name, .. }) => name.to_owned(),
+        None => format!("{addr:#x}"),
     }
 }
 

@@ -8,7 +8,7 @@ mod streaming;
 use crate::aggregate::{Aggregate, Delta};
 use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::SeededTask;
-use crate::contention::{Begins, OpenWait, Sleepers, Wait};
+use crate::contention::{Begins, OpenWait, Sleepers, Sleeps, Wait};
 use crate::event::decode::Decoder;
 use crate::event::{Body, Cpu, Stamp};
 use crate::report::{By, RowKey, Witness};
@@ -44,6 +44,8 @@ pub struct Setup {
     pub raw: bool,
     /// Whether the kernel filters some begins out.
     pub begins: Begins,
+    /// Whether sleeps are waits of their own.
+    pub sleeps: bool,
 }
 
 /// Names are kept this long for events that come late.
@@ -55,8 +57,12 @@ pub struct Engine {
     decoding: Decoding,
     lanes: Vec<Lane>,
     sleepers: Sleepers,
+    /// Where they are asked for.
+    sleeps: Option<Sleeps>,
     /// The sleepers' part of what every lane has for its spinners.
     waits: Vec<Wait>,
+    /// The sleeps that ended.
+    slept: Vec<Wait>,
     named: Vec<NamedWait>,
     delta: Delta<RowKey, Witness>,
     kept: Kept,
@@ -95,7 +101,9 @@ impl Engine {
             },
             lanes: cpus.into_iter().map(|cpu| Lane::new(cpu, store())).collect(),
             sleepers: Sleepers::new(setup.begins),
+            sleeps: setup.sleeps.then(Sleeps::default),
             waits: Vec::new(),
+            slept: Vec::new(),
             named: Vec::new(),
             delta: Delta::default(),
             kept: Kept::default(),
@@ -150,6 +158,7 @@ impl Engine {
             lane.forget(count);
         }
         self.waits.clear();
+        self.slept.clear();
         self.named.clear();
         self.processed_ns = self.processed_ns.max(watermark_ns);
     }
@@ -159,6 +168,10 @@ impl Engine {
         let mut open = self.sleepers.finish();
         let holders_forgotten = self.sleepers.holders_forgotten();
         let mut counts = self.sleepers.counts;
+        if let Some(mut sleeps) = self.sleeps {
+            open.extend(sleeps.finish());
+            counts.add(&sleeps.counts);
+        }
         let mut kept = self.kept;
         let mut read = Vec::with_capacity(self.lanes.len());
         let last_ns = self.lanes.iter().map(Lane::last_ns).max().unwrap_or(0);
@@ -215,7 +228,9 @@ impl Engine {
     /// Drops names that no open wait needs any more.
     pub fn forget_names(&mut self) {
         let open = self.lanes.iter().filter_map(|lane| lane.spinners.oldest());
-        let oldest = open.chain(self.sleepers.oldest()).map(|head| head.stamp).min();
+        // A sleep's task keeps its name in its sleep, unless somebody else renames it.
+        let renamed = self.sleeps.as_ref().and_then(Sleeps::oldest_renamed);
+        let oldest = open.chain(self.sleepers.oldest()).chain(renamed).map(|head| head.stamp).min();
         let processed = Stamp::before(self.processed_ns.saturating_sub(LATE_NS));
         self.cache.forget_before(oldest.map_or(processed, |oldest| oldest.min(processed)));
     }
@@ -249,6 +264,9 @@ impl Engine {
                 _ => {}
             }
             self.waits.extend(self.sleepers.take(event));
+            if let Some(sleeps) = &mut self.sleeps {
+                sleeps.take(event, &mut self.slept);
+            }
         }
     }
 
@@ -258,7 +276,7 @@ impl Engine {
             return;
         }
         let of_lanes = self.lanes.iter().flat_map(|lane| &lane.waits);
-        for Wait { begin, .. } in of_lanes.chain(&self.waits) {
+        for Wait { begin, .. } in of_lanes.chain(&self.waits).chain(&self.slept) {
             let name = self.cache.name_at(begin.tid, begin.cpu, begin.stamp);
             if self.keep.shows(begin, &name) {
                 self.cache.take_note(begin.tid, begin.stamp);
@@ -281,7 +299,7 @@ impl Engine {
             }
             lane.delta.flush(aggregate);
         });
-        for wait in &self.waits {
+        for wait in self.waits.iter().chain(&self.slept) {
             let kept = keep.take(wait, cache, stacks, mmap_locks, &mut self.kept);
             let Some((named, key, sample)) = kept else { continue };
             self.delta.add(key, (sample, named.split()), named.witness(), aggregate);

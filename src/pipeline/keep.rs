@@ -8,7 +8,7 @@ use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
 use crate::contention::{Cause, Holder, OpenWait, Outcome, Wait, is_idle};
 use crate::event::{Cpu, Head, StackId, Tid};
 use crate::report::{By, RowKey, Table};
-use crate::symbols::{LockName, StackTable, Waiter};
+use crate::symbols::{LockName, SleepReason, StackTable, Waiter};
 
 use super::filters::Filters;
 use super::mmap_locks::MmapLocks;
@@ -57,7 +57,8 @@ impl Keep {
             kept.not_asked += 1;
             return None;
         }
-        let table = table(wait);
+        let sleep = sleep_reason(wait.cause, wait.stack, stacks);
+        let table = table(wait, sleep);
         let mut named = NamedWait {
             wait: *wait,
             table,
@@ -65,7 +66,7 @@ impl Keep {
             caller: caller(wait.stack, wait.cause, stacks),
             lock_name: lock_name(wait.lock, wait.cause, wait.stack, stacks, mmap_locks),
             holder: wait.holder.map(|holder| named_holder(holder, cache, stacks)),
-            reason: None,
+            reason: sleep.map(|sleep| sleep.reason),
             cgroup: cache.cgroup_at(begin.tid, &name, begin.stamp),
             cmdline: cache.cmdline_at(begin.tid, &name, begin.stamp),
         };
@@ -93,12 +94,16 @@ impl Keep {
     ) -> Option<OpenNamed> {
         let begin = &wait.begin;
         let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
-        self.shows(begin, &name).then(|| OpenNamed {
+        let sleep = sleep_reason(wait.cause, wait.stack, stacks);
+        // Who waits for something to do may well do so at the end.
+        let is_idle = sleep.is_some_and(|sleep| sleep.idle);
+        (!is_idle && self.shows(begin, &name)).then(|| OpenNamed {
             wait: *wait,
             name,
             caller: caller(wait.stack, wait.cause, stacks),
             lock_name: lock_name(wait.lock, wait.cause, wait.stack, stacks, mmap_locks),
             holder: wait.holder.map(|holder| named_holder(holder, cache, stacks)),
+            reason: sleep.map(|sleep| sleep.reason),
         })
     }
 
@@ -145,7 +150,7 @@ fn caller(stack: Option<StackId>, cause: Cause, stacks: &StackTable) -> Option<u
 }
 
 fn waiter(cause: Cause) -> Waiter {
-    if cause.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping }
+    if cause.is_spinning() { Waiter::Spinning } else { Waiter::of(cause.kind()) }
 }
 
 /// The holder's name is that of the moment at which it let the lock go. Where it did is the first
@@ -159,11 +164,19 @@ fn named_holder(holder: Holder, cache: &CmdlineCache, stacks: &StackTable) -> Na
     }
 }
 
-fn table(wait: &Wait) -> Table {
+/// What a sleep is for; what is no sleep has no reason.
+fn sleep_reason(cause: Cause, stack: Option<StackId>, stacks: &StackTable) -> Option<SleepReason> {
+    let Cause::Sleep(left_as) = cause else { return None };
+    let known = stack.and_then(|stack| stacks.sleep_reason(stack));
+    Some(known.unwrap_or_else(|| SleepReason::of_state(left_as)))
+}
+
+fn table(wait: &Wait, sleep: Option<SleepReason>) -> Table {
     match wait.cause {
         Cause::Lock(_) => Table::Locks,
         Cause::Futex(call) if is_idle(&call, wait.ret) => Table::IdleFutexes,
         Cause::Futex(_) => Table::Futexes,
+        Cause::Sleep(_) if sleep.is_some_and(|sleep| sleep.idle) => Table::IdleSleeps,
         Cause::Sleep(_) => Table::Sleeps,
     }
 }

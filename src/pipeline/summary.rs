@@ -87,6 +87,7 @@ pub fn open_waits(results: &Results) -> Vec<StreamOpen> {
         holder: open.holder.as_ref().map(stream_holder),
         context: open.wait.begin.context,
         caller: open.caller,
+        reason: open.reason,
     });
     open.collect()
 }

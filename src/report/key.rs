@@ -3,7 +3,7 @@
 use super::Table;
 use super::by::MAX_KEYS;
 use crate::aggregate;
-use crate::event::{Comm, Context, Cpu, StackId, TextId, Tid, WaitKind};
+use crate::event::{Comm, Context, Cpu, Reason, StackId, TextId, Tid, WaitKind};
 
 /// What one key of a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,7 +39,7 @@ pub enum Part {
     /// Who made others wait, under one name; none where nobody is known to have.
     Owner(Option<Owner>),
     /// What a task slept for.
-    Reason(&'static str),
+    Reason(Reason),
     /// An interrupt context on top of whichever task, where rows are tasks.
     Interrupt(Context),
     /// A process under its leader's name.

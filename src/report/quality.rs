@@ -153,7 +153,7 @@ impl Quality {
     }
 
     /// The counters that ought to be 0, each with the words to show it under.
-    pub fn faults(&self) -> [(&'static str, u64); 26] {
+    pub fn faults(&self) -> [(&'static str, u64); 29] {
         [
             ("waits whose end was lost", self.pairing.lost_end),
             ("waits that end before they begin", self.pairing.clock),
@@ -162,6 +162,9 @@ impl Quality {
             ("futex waits that end before they begin", self.futexes.clock),
             ("ends of futex calls without a begin", self.futexes.orphan_end),
             ("futex waits not followed, too many at once", self.futexes.overflow_depth),
+            ("sleeps whose end was lost", self.sleeps.lost_end),
+            ("sleeps that end before they begin", self.sleeps.clock),
+            ("sleeps not followed, too many tasks", self.sleeps.overflow_depth),
             ("locks whose holders were forgotten for want of room", self.holders_forgotten),
             ("begins nested too deep", self.pairing.overflow_depth),
             ("ends of begins nested too deep", self.pairing.overflow_end),
@@ -185,7 +188,7 @@ impl Quality {
     }
 
     /// The counters that only describe the run.
-    pub fn facts(&self) -> [(&'static str, u64); 10] {
+    pub fn facts(&self) -> [(&'static str, u64); 12] {
         [
             ("begins read", self.pairing.begins_read),
             ("ends read", self.pairing.ends_read),
@@ -194,6 +197,8 @@ impl Quality {
             ("waits for a lock's inner lock", self.internal),
             ("waits whose command line could not be read in time", self.cmdlines_unread),
             ("looks into /proc put off", self.looks_put_off),
+            ("sleeps whose begin the kernel did not tell", self.sleeps.orphan_end),
+            ("sleeps whose end the kernel did not tell", self.sleeps.inferred_end),
             ("waits left out: of ftlock itself", self.own),
             ("waits left out: of tasks or CPUs not asked for", self.not_asked),
             ("waits left out: shorter than asked for", self.short),

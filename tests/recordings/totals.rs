@@ -123,6 +123,7 @@ impl Recorded {
             rows,
             raw,
             begins,
+            sleeps: false,
         };
         let cpus = (0u16..).zip(&self.rings).map(|(cpu, _)| Cpu(cpu));
         let mut engine = Engine::new(setup, cpus);

@@ -301,6 +301,7 @@ fn the_description_names_every_field() {
         lock_name: None,
         stack: None,
         holder: None,
+        reason: None,
         context: Context::Task,
         caller: None,
     };
