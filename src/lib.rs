@@ -13,4 +13,5 @@ pub mod output;
 pub mod pipeline;
 pub mod report;
 pub mod symbols;
+pub mod trace_file;
 pub mod tracefs;

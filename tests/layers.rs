@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What each room may use. A room that is missing here, or an edge, is an error.
-const EDGES: [(&str, &[&str]); 11] = [
+const EDGES: [(&str, &[&str]); 12] = [
     ("tracefs", &[]),
+    ("trace_file", &["tracefs"]),
     ("event", &["tracefs"]),
     ("symbols", &["event"]),
     ("cmdline_cache", &["event"]),

@@ -61,6 +61,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
             max_stack: config.max_stack,
         },
         rows: config.rows,
+        chains: false,
         raw: config.raw,
         begins: Begins::All,
         sleeps: false,
@@ -90,6 +91,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
         texts: facts.texts(),
         duration: DURATION,
         own_cpu_ns: None,
+        blocked: &[],
         results: engine.finish(),
     })
 }

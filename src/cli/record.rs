@@ -15,8 +15,8 @@ use crate::cmdline_cache::proc::PidNamespace;
 use crate::event::Tid;
 use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{
-    self, Asked, Engine, Extras, Filters, Format, Keep, Live, NESTED, Queue, Session, Setup, Shows,
-    Signals, Stream, Targets, Watched, Workload, enter,
+    self, Asked, Blocked, Engine, Extras, Filters, Format, Keep, Live, NESTED, Queue, Session,
+    Setup, Shows, Signals, SinceBefore, Stream, Targets, Watched, Workload, enter,
 };
 use crate::symbols::{Availability, CallerFinder, Kallsyms, StackTable};
 
@@ -60,6 +60,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     live.wake_on(signals.wake())?;
     live.wake_when_unread(&io::stdout());
     live.trace_locks(&config.plan)?;
+    let blocked = SinceBefore::look(|blocked| is_asked(config, blocked));
     let start_ns = live.now_ns().ok();
     let meter = Meter::start();
     let workload = config.command.split_first();
@@ -85,6 +86,9 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         forgot: Instant::now(),
         notes,
         meter,
+        symbols: &symbols,
+        blocked,
+        blocked_told: false,
     };
     let traced = catch_unwind(AssertUnwindSafe(|| run.trace(&mut live, &mut engine, &mut stream)));
     let traced = traced.unwrap_or_else(|_| Err(anyhow!("internal error, as told above")));
@@ -117,8 +121,19 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         texts: facts.texts(),
         duration,
         own_cpu_ns: Some(run.meter.cpu_ns()),
+        blocked: run.blocked.look_again(),
         results: engine.finish(),
     })
+}
+
+/// Whether a task that was there before is one that was asked for.
+fn is_asked(config: &RecordConfig, blocked: &Blocked) -> bool {
+    match &config.whose {
+        Whose::All => true,
+        Whose::Processes(pids) => pids.contains(&blocked.tgid.0),
+        Whose::Threads(tids) => tids.contains(&blocked.tid.0),
+        Whose::Command => false,
+    }
 }
 
 /// Whether something else writes to the terminal while we trace: the stream shows by itself that
@@ -232,6 +247,7 @@ fn prepare(
             max_stack: config.max_stack,
         },
         rows: config.rows,
+        chains: config.plan.extras.holders,
         raw: config.raw,
         begins: config.plan.begins(),
         sleeps: config.plan.extras.sleeps,

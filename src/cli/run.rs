@@ -7,7 +7,12 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use crate::cmdline_cache::proc::PidNamespace;
-use crate::pipeline::{Engine, Live, Signals, Stream, Watched, Workload};
+use crate::output::text;
+use crate::pipeline::{
+    Engine, Live, Signals, SinceBefore, Stream, Watched, Workload, futex_owner, stream_blocked,
+    stream_open,
+};
+use crate::symbols::Kallsyms;
 
 use super::config::RecordConfig;
 use super::meter::Meter;
@@ -19,6 +24,9 @@ const BY_ITSELF: Duration = Duration::from_millis(100);
 
 /// How long it gets after we have passed the signal on.
 const AFTER_SIGNAL: Duration = Duration::from_secs(2);
+
+/// A wait that takes longer than this is told of before it is over.
+const LASTING_NS: u64 = 1_000_000_000;
 
 /// How often names that nothing needs are dropped.
 const FORGET: Duration = Duration::from_secs(1);
@@ -52,6 +60,10 @@ pub(super) struct Run<'a> {
     pub(super) forgot: Instant,
     pub(super) notes: Notes,
     pub(super) meter: Meter,
+    pub(super) symbols: &'a Kallsyms,
+    /// Tasks that were blocked when the run began, and whether they have been told of.
+    pub(super) blocked: SinceBefore,
+    pub(super) blocked_told: bool,
 }
 
 impl Run<'_> {
@@ -66,6 +78,7 @@ impl Run<'_> {
             let unread = live.wait(self.config.tick)?;
             self.signals.drain();
             live.pump(engine, stream)?;
+            self.tell_lasting(engine, stream);
             if let Some(stream) = stream {
                 stream.flush();
                 if let Some(kind) = stream.queue().failed() {
@@ -86,9 +99,41 @@ impl Run<'_> {
         }
     }
 
+    /// Waits that last are shown before they end: in the stream, or else on stderr.
+    fn tell_lasting(&mut self, engine: &mut Engine, stream: &mut Option<Stream<'_>>) {
+        if self.config.raw {
+            return;
+        }
+        for wait in engine.lasting(LASTING_NS) {
+            let owner = futex_owner(&wait);
+            let wait = owner.map_or(wait, |owner| engine.owner_found(&wait, owner));
+            let wait = stream_open(&wait);
+            match stream {
+                Some(stream) => stream.open(&wait, engine.stacks()),
+                None => {
+                    let text = text::open_text(&wait, self.symbols);
+                    self.notes.say(format!("still waiting: {text}"));
+                }
+            }
+        }
+    }
+
+    /// The same of tasks that were blocked before: no event tells of them. The stream has none of them,
+    /// since its waits are what events tell.
+    fn tell_blocked(&mut self) {
+        let blocked = self.blocked.look_again();
+        if !std::mem::replace(&mut self.blocked_told, true) {
+            for blocked in blocked {
+                let task = stream_blocked(blocked);
+                self.notes.say(format!("blocked since before the trace: {}", text::blocked(&task)));
+            }
+        }
+    }
+
     /// Drops names that nothing needs; after a loss, looks who is there now.
     fn look_after_names(&mut self, live: &Live, engine: &mut Engine) -> anyhow::Result<()> {
         self.forgot = Instant::now();
+        self.tell_blocked();
         engine.forget_names();
         if engine.gaps() > self.gaps && self.namespace == PidNamespace::Initial {
             self.gaps = engine.gaps();

@@ -42,13 +42,17 @@ impl Nest {
         &self.open
     }
 
+    pub(super) fn open_mut(&mut self) -> &mut [OpenWait] {
+        &mut self.open
+    }
+
     pub(super) fn innermost(&mut self) -> Option<&mut OpenWait> {
         self.open.last_mut()
     }
 
     /// A begin: a further phase of a mutex's wait, or a new wait on top.
     pub(super) fn begin(&mut self, head: &Head, lock: u64, cause: Cause, counts: &mut CauseCounts) {
-        if let Some(at) = self.open.iter().rposition(|wait| wait.lock == lock) {
+        if let Some(at) = self.place_of(lock, cause) {
             let same_wait =
                 cause.is_mutex() && self.open.get(at).is_some_and(|wait| wait.cause.is_mutex());
             self.lose_from(at + usize::from(same_wait), counts);
@@ -76,7 +80,7 @@ impl Nest {
         ret: i32,
         counts: &mut CauseCounts,
     ) -> Matched {
-        if let Some(at) = self.open.iter().rposition(|wait| wait.lock == lock) {
+        if let Some(at) = self.place_of(lock, Cause::Lock(LockFlags(0))) {
             return self.end_at(at, head, ret, counts);
         }
         if self.overflowed == 0 {
@@ -89,8 +93,7 @@ impl Nest {
 
     /// The end of a futex call. It carries no address; a task is in one call at a time.
     pub(super) fn end_futex(&mut self, head: &Head, ret: i32, counts: &mut CauseCounts) -> Matched {
-        let is_futex = |wait: &OpenWait| matches!(wait.cause, Cause::Futex(_));
-        match self.open.iter().rposition(is_futex) {
+        match self.open.iter().rposition(|wait| wait.cause.flags().is_none()) {
             Some(at) => self.end_at(at, head, ret, counts),
             None => Matched::Nothing,
         }
@@ -103,8 +106,9 @@ impl Nest {
         }
     }
 
-    /// The task leaves its CPU.
+    /// The task leaves its CPU. If it had none as far as is known, its coming was not recorded.
     pub(super) fn leaves(&mut self, ns: u64, left_as: LeftAs) {
+        self.comes_back(ns);
         self.presence.leaves(ns, left_as);
         if left_as.is_blocked() {
             self.open.iter_mut().for_each(|wait| wait.slept = true);
@@ -116,8 +120,11 @@ impl Nest {
         self.presence.is_woken(ns);
     }
 
-    /// The task has a CPU again. Whatever it waits for, it was away.
+    /// The task has a CPU, if it had none up to now. Whatever it waits for, it was away.
     pub(super) fn comes_back(&mut self, ns: u64) {
+        if !self.presence.is_away() {
+            return;
+        }
         let away = self.presence.comes_back(ns);
         self.open.iter_mut().for_each(|wait| wait.off_cpu.add(&away));
     }
@@ -135,6 +142,15 @@ impl Nest {
             wait.uncertain = true;
         }
         self.presence = Presence::default();
+    }
+
+    /// The innermost wait for the same lock, or the futex call that the task is in.
+    fn place_of(&self, lock: u64, cause: Cause) -> Option<usize> {
+        self.open.iter().rposition(|wait| match (wait.cause, cause) {
+            (Cause::Lock(_), Cause::Lock(_)) => wait.lock == lock,
+            (Cause::Lock(_), _) | (_, Cause::Lock(_)) => false,
+            (_, _) => true,
+        })
     }
 
     fn end_at(&mut self, at: usize, head: &Head, ret: i32, counts: &mut CauseCounts) -> Matched {
@@ -207,7 +223,7 @@ pub(super) fn finish(open: &OpenWait, end: &Head, ret: i32, counts: &mut CauseCo
         ret,
         stack: open.stack,
         slept: open.slept,
-        off_cpu: open.off_cpu,
+        off_cpu: open.off_cpu.within(end.ts_ns - open.begin.ts_ns),
         holder: open.holder,
         uncertain: open.uncertain,
         internal: false,

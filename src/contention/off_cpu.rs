@@ -20,6 +20,14 @@ impl OffCpu {
         self.blocked_ns.saturating_add(self.runnable_ns).saturating_add(self.preempted_ns)
     }
 
+    /// The same, and not more than a wait's whole time: clocks of CPUs may differ.
+    pub(super) fn within(self, wait_ns: u64) -> OffCpu {
+        let blocked_ns = self.blocked_ns.min(wait_ns);
+        let runnable_ns = self.runnable_ns.min(wait_ns - blocked_ns);
+        let preempted_ns = self.preempted_ns.min(wait_ns - blocked_ns - runnable_ns);
+        OffCpu { blocked_ns, runnable_ns, preempted_ns }
+    }
+
     pub(super) fn add(&mut self, other: &OffCpu) {
         self.blocked_ns = self.blocked_ns.saturating_add(other.blocked_ns);
         self.runnable_ns = self.runnable_ns.saturating_add(other.runnable_ns);
@@ -43,6 +51,11 @@ struct Off {
 }
 
 impl Presence {
+    /// It has no CPU.
+    pub(super) fn is_away(&self) -> bool {
+        self.off.is_some()
+    }
+
     /// It leaves its CPU.
     pub(super) fn leaves(&mut self, ns: u64, left_as: LeftAs) {
         self.off = Some(Off { since_ns: ns, left_as, woken_ns: None });

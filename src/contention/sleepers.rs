@@ -87,6 +87,7 @@ impl Sleepers {
     /// Takes the next event of all CPUs in the order of time; gives the wait it finishes.
     pub fn take(&mut self, event: &Event) -> Option<Wait> {
         let head = &event.head;
+        self.runs(event);
         match event.body {
             Body::LockBegin { lock, flags } => {
                 return self.begin(head, lock, Cause::Lock(flags));
@@ -144,6 +145,19 @@ impl Sleepers {
         open.map(|wait| &wait.begin).min_by_key(|head| head.stamp)
     }
 
+    /// The open waits that began before `since_ns`, each told of once, with who probably has the lock.
+    pub fn lasting(&mut self, since_ns: u64) -> Vec<OpenWait> {
+        let mut lasting = Vec::new();
+        for wait in self.waiters.values_mut().flat_map(Nest::open_mut) {
+            if wait.begin.ts_ns < since_ns && !wait.uncertain && !wait.told {
+                wait.told = true;
+                lasting.push(*wait);
+            }
+        }
+        lasting.sort_by_key(|wait| wait.begin.stamp);
+        lasting.into_iter().map(|wait| self.with_likely_holder(wait)).collect()
+    }
+
     /// The waits that are open when tracing stops; counts them as such.
     pub fn finish(&mut self) -> Vec<OpenWait> {
         let counts = &mut self.counts;
@@ -160,7 +174,9 @@ impl Sleepers {
         if self.seen.len() < MAX_SEEN {
             self.seen.insert(head.tid);
         }
-        let earlier_end = self.unmatched.remove(&head.tid).filter(|end| end.lock == lock);
+        let is_lock = cause.flags().is_some();
+        let earlier_end = self.unmatched.remove(&head.tid);
+        let earlier_end = earlier_end.filter(|end| is_lock && end.lock == lock);
         if let Some(end) = earlier_end.filter(|end| end.head.stamp > head.stamp) {
             return self.late_begin(head, lock, cause, &end);
         }

@@ -40,6 +40,7 @@ struct Task {
     renamed: bool,
 }
 
+#[expect(clippy::large_enum_variant, reason = "most tasks are asleep")]
 #[derive(Debug, Default)]
 enum Place {
     /// Nothing was seen of it but wakings.

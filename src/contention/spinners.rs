@@ -12,6 +12,10 @@ use crate::event::{Body, Context, Event, Head, StackId, Tid};
 #[derive(Debug, Default)]
 pub struct Spinners {
     contexts: [OneContext; Context::ALL.len()],
+    /// Who runs on the CPU, by its last switch.
+    running: Option<Tid>,
+    /// Switches that were not recorded although no event was lost: a task left that had not come.
+    pub switches_missing: u64,
     /// Where every begin and end taken here went.
     pub counts: CauseCounts,
 }
@@ -85,7 +89,9 @@ impl Spinners {
                 context.note(head, NewestOf::Waking(tid));
                 forward.push(*event);
             }
-            Body::Switch { .. } => {
+            Body::Switch { prev, next, .. } => {
+                let left_unseen = self.running.replace(next).is_some_and(|running| running != prev);
+                self.switches_missing += u64::from(left_unseen);
                 // A spinner stays on its CPU until it has the lock.
                 let context = of(&mut self.contexts, head, &mut self.counts);
                 context.nest.lose_all(&mut self.counts);
@@ -140,6 +146,7 @@ impl Spinners {
             // Whatever ends now may have begun in the gap.
             context.begun = true;
         }
+        self.running = None;
     }
 }
 

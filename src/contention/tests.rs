@@ -1,11 +1,14 @@
 //! The sequences of the lock semantics, each with the counts they must give; and any sequence at
 //! all, for which both identities must hold.
 
+mod scheduling;
+
 use proptest::prelude::*;
 
 use super::{Begins, Counts, OpenWait, Sleepers, Spinners, Wait};
 use crate::event::{
-    Body, Comm, Context, Cpu, Event, Gap, Head, LockFlags, StackId, Stamp, TaskEvent, Tid,
+    Body, Comm, Context, Cpu, Event, FutexCall, FutexOp, Gap, Head, LeftAs, LockFlags, StackId,
+    Stamp, TaskEvent, Tid,
 };
 
 const SPIN: u32 = 1;
@@ -20,6 +23,7 @@ struct Run {
     waits: Vec<Wait>,
     open: Vec<OpenWait>,
     counts: Counts,
+    futexes: Counts,
 }
 
 /// Runs events through the stages as the pipeline does: each CPU in order, then merged by stamp.
@@ -42,7 +46,7 @@ fn run(begins: Begins, windows: &[Vec<Event>]) -> Run {
         open.extend(cpu.finish());
         counts.add(&cpu.counts.locks);
     }
-    Run { waits, open, counts }
+    Run { waits, open, counts, futexes: sleepers.counts.futexes }
 }
 
 fn events(list: &[(u64, u16, u32, Body)]) -> Vec<Event> {
@@ -385,6 +389,19 @@ fn any_event() -> impl Strategy<Value = (u64, u16, u32, Context, Body)> {
         1 => Just(Body::GapBegin),
         1 => Just(gap_end(0)),
         2 => (0u32..9).prop_map(|number| Body::Stack(StackId(number))),
+        4 => (0u32..5, any::<bool>(), 0u32..5).prop_map(|(prev, runnable, next)| {
+            let left_as = if runnable { LeftAs::Runnable } else { LeftAs::Uninterruptible };
+            Body::Switch { prev: Tid(prev), left_as, next: Tid(next) }
+        }),
+        3 => (0u32..5).prop_map(|tid| Body::Waking { tid: Tid(tid) }),
+        1 => prop::sample::select(vec![64u64, 4096]).prop_map(|lock| Body::Released { lock }),
+        3 => (any::<bool>(), 0u32..3).prop_map(|(waits, value)| {
+            let op = if waits { FutexOp::Wait } else { FutexOp::Other };
+            let call = FutexCall { op, address: 64, value, shared: false, timed: false };
+            Body::FutexEnter(call)
+        }),
+        3 => prop::sample::select(vec![0i64, -4, -11, i64::MIN])
+            .prop_map(|ret| Body::FutexExit { ret }),
     ];
     let context =
         prop_oneof![6 => Just(Context::Task), 1 => Just(Context::Softirq), 1 => Just(Context::Nmi)];
@@ -411,8 +428,11 @@ proptest! {
         let run = run(begins, &windows);
         prop_assert_eq!(run.counts.begins_accounted(), run.counts.begins_read);
         prop_assert_eq!(run.counts.ends_accounted(), run.counts.ends_read);
-        let finished = run.counts.ok + run.counts.failed + run.counts.uncertain;
+        prop_assert_eq!(run.futexes.begins_accounted(), run.futexes.begins_read);
+        prop_assert_eq!(run.futexes.ends_accounted(), run.futexes.ends_read);
+        let finished = run.counts.finished() + run.futexes.finished();
         prop_assert_eq!(run.waits.len() as u64, finished);
+        prop_assert!(run.waits.iter().all(|wait| wait.off_cpu.total_ns() <= wait.wait_ns()));
         prop_assert!(run.waits.iter().all(|wait| wait.end_ns >= wait.begin.ts_ns));
     }
 }

@@ -118,6 +118,8 @@ pub struct OpenWait {
     pub holder: Option<Holder>,
     /// Its end may have been lost.
     pub uncertain: bool,
+    /// It has been told of as one that lasts.
+    pub(super) told: bool,
     /// An end of the same task and lock on another CPU, just before this begin, that had none:
     /// if this wait gets no end of its own, the clocks of the two CPUs disagree.
     pub(super) suspect: Option<super::sleepers::Unmatched>,
@@ -134,6 +136,7 @@ impl OpenWait {
             off_cpu: OffCpu::default(),
             holder: None,
             uncertain: false,
+            told: false,
             suspect: None,
         }
     }

@@ -62,6 +62,7 @@ fn text(value: &KeyValue) -> String {
         KeyValue::Text(text) => cell(text.as_bytes(), "").into_owned(),
         KeyValue::Name(comm) => cell(comm.as_bytes(), "").into_owned(),
         KeyValue::Cgroup(path) => cell(path, "").into_owned(),
+        KeyValue::Bytes(text) => cell(text, "").into_owned(),
         KeyValue::Unknown => String::new(),
     }
 }

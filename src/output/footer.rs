@@ -1,13 +1,10 @@
 //! What stands under the rows: all waits in one line, what went wrong, what watching cost, and
 //! what there is to say about the data.
 
-use super::lock::KnownLock;
-use super::table::{Detail, View};
-use super::text::{caller_text, reason_text, task_text};
+use super::table::{Detail, View, frames};
+use super::text::{blocked, open_text, task_text};
 use super::{StreamOpen, Summary};
-use crate::event::Context;
 use crate::report::{Cause, Identity, Quality, Table, scaled};
-use crate::symbols::Kallsyms;
 use anstyle::Style;
 use std::io::{self, Write};
 
@@ -127,31 +124,28 @@ fn holders(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 fn open(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
     let shown = if detail == Detail::Everything { usize::MAX } else { MAX_OPEN };
     for wait in summary.open.iter().take(shown) {
-        let task = task_text(wait.tid, wait.comm.as_ref(), wait.context);
-        writeln!(out, " still waiting: {task} for {}", waits_for(wait, summary.symbols))?;
+        writeln!(out, " still waiting: {}", open_text(wait, summary.symbols))?;
+        if detail == Detail::Everything {
+            frames(wait.stack, summary, out)?;
+        }
     }
     match summary.open.len().saturating_sub(shown) {
-        0 => Ok(()),
-        more => writeln!(out, " still waiting: {} more (see -v)", grouped(more as u64)),
+        0 => {}
+        more => writeln!(out, " still waiting: {} more (see -v)", grouped(more as u64))?,
     }
-}
-
-/// What an open wait is for, since when, where, and who has it.
-pub(super) fn waits_for(wait: &StreamOpen, symbols: &Kallsyms) -> String {
-    let (kind, age) = (wait.cause.kind().name(), scaled(wait.age_ns));
-    if let Some(reason) = wait.reason {
-        let caller = caller_text(wait.caller, symbols);
-        return format!("{} (asleep) since {age}, {caller}", reason_text(reason, symbols));
+    for task in summary.blocked {
+        writeln!(out, " blocked since before the trace: {}", blocked(task))?;
     }
-    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
-    let name = known.map(|known| format!(" {}{}", known.mark(), known.name));
-    let caller = caller_text(wait.caller, symbols);
-    let holder = wait.holder.as_ref().map(|holder| {
-        let task = task_text(holder.tid, holder.comm.as_ref(), Context::Task);
-        format!(", likely held by {task}")
-    });
-    let (name, holder) = (name.unwrap_or_default(), holder.unwrap_or_default());
-    format!("{kind}{name} {:#x} since {age}, {caller}{holder}", wait.lock)
+    for cycle in summary.cycles() {
+        let waiters = cycle.iter().filter_map(|&place| summary.open.get(place));
+        let tasks = waiters.map(|wait| {
+            let task = task_text(wait.tid, wait.comm.as_ref(), wait.context);
+            format!("{task} ({} {:#x})", wait.cause.kind().name(), wait.lock)
+        });
+        let tasks: Vec<String> = tasks.collect();
+        writeln!(out, " waiting for each other, a deadlock it seems: {}", tasks.join(" <- "))?;
+    }
+    Ok(())
 }
 
 /// The lines of [`quality`], with the weight they have.

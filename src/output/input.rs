@@ -1,7 +1,9 @@
 //! What the writers take: plain values, borrowed from whoever has them.
 
 use crate::event::{Comm, Context, Cpu, StackId, Texts, Tid};
-use crate::report::{By, Cause, Column, Evidence, OffCpu, Quality, Reason, Row, RowStats, Table};
+use crate::report::{
+    By, Cause, Chains, Column, Evidence, OffCpu, Quality, Reason, Row, RowStats, Table, cycles,
+};
 use crate::symbols::{Kallsyms, LockName, StackTable};
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -129,6 +131,17 @@ pub struct StreamOpen {
     pub reason: Option<Reason>,
 }
 
+/// A task that was blocked before tracing began, and still when it stopped.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamBlocked<'a> {
+    /// The task.
+    pub tid: Tid,
+    /// Its name.
+    pub comm: &'a Comm,
+    /// Where it sleeps, innermost first; empty where that cannot be read.
+    pub stack: &'a [String],
+}
+
 /// Events of one CPU that are missing.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamLoss {
@@ -216,12 +229,16 @@ pub struct Summary<'a> {
     pub totals: &'a RowStats,
     /// The waits that were still open, oldest first.
     pub open: &'a [StreamOpen],
+    /// The tasks that were blocked all the time.
+    pub blocked: &'a [StreamBlocked<'a>],
     /// How good the data is.
     pub quality: &'a Quality,
     /// How long was traced, in ns.
     pub duration_ns: u64,
     /// What the locks of rows by lock are known as, by address.
     pub lock_names: &'a HashMap<u64, LockName>,
+    /// The chains that rows stand for.
+    pub chains: &'a Chains,
     /// Names for addresses.
     pub symbols: &'a Kallsyms,
     /// The stacks that the rows' witnesses name.
@@ -237,6 +254,15 @@ impl<'a> Summary<'a> {
         // A sleep is split or no sleep.
         let split = self.split || table.is_of_sleeps();
         Summary { table: *table, split, by, rows, totals, columns, further: &[], ..*self }
+    }
+
+    /// The open waits that wait for each other, by their places.
+    pub(super) fn cycles(&self) -> Vec<Vec<usize>> {
+        let holder = |wait: &StreamOpen| wait.holder.map(|holder| holder.tid);
+        // Who sleeps waits for the lock around it: the sleep itself is nobody's.
+        let waiter = |wait: &StreamOpen| wait.reason.map_or(wait.tid, |_| Tid(0));
+        let waits: Vec<_> = self.open.iter().map(|wait| (waiter(wait), holder(wait))).collect();
+        cycles(&waits)
     }
 
     /// Every table by itself.

@@ -9,14 +9,14 @@ mod tests;
 
 use self::holder::{JsonHolder, JsonSplit};
 pub use self::report::report;
-use self::summary::{JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables};
+use self::summary::{JsonBlocked, JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables};
 use super::escape::json_name;
 use super::lock::KnownLock;
 use super::text::reason_text;
-use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamWait, Summary};
+use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use crate::event::Comm;
 use crate::report::Quality;
-use crate::symbols::Kallsyms;
+use crate::symbols::{Kallsyms, StackTable};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -27,7 +27,6 @@ pub const SCHEMA: u32 = 1;
 /// The largest integer that every JSON reader keeps exactly.
 const MAX_EXACT: u64 = 1 << 53;
 
-#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack")]
 #[derive(Serialize)]
 #[serde(tag = "record", rename_all = "lowercase")]
 enum Record<'a, F: Serialize> {
@@ -70,6 +69,11 @@ enum Record<'a, F: Serialize> {
         #[serde(skip_serializing_if = "Option::is_none")]
         holder: Option<Option<JsonHolder<'a>>>,
     },
+    Open {
+        #[serde(flatten)]
+        wait: JsonOpen<'a>,
+        stack: Option<Vec<String>>,
+    },
     Event {
         ts: u64,
         cpu: u16,
@@ -93,6 +97,10 @@ enum Record<'a, F: Serialize> {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tables: Vec<JsonTable<'a>>,
         open: Vec<JsonOpen<'a>>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        cycles: Vec<Vec<usize>>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        blocked: Vec<JsonBlocked<'a>>,
         quality: &'a Quality,
         identities: Vec<JsonIdentity>,
     },
@@ -155,6 +163,19 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
     )
 }
 
+/// A wait that lasts.
+pub fn open(
+    wait: &StreamOpen,
+    stacks: &StackTable,
+    symbols: &Kallsyms,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let frames = wait.stack.and_then(|stack| stacks.frames(stack));
+    let stack =
+        frames.map(|frames| frames.iter().map(|&frame| caller_name(frame, symbols)).collect());
+    line(&Plain::Open { wait: JsonOpen::new(wait, symbols), stack }, out)
+}
+
 /// One raw event. The fields are gone through once.
 pub fn event<'a>(
     event: &RawEvent<'_>,
@@ -200,6 +221,8 @@ pub fn summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
             totals: Totals(summary.totals, summary.split),
             tables: json_tables(&further),
             open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
+            cycles: summary.cycles(),
+            blocked: summary.blocked.iter().map(JsonBlocked::new).collect(),
             quality: summary.quality,
             identities: summary.quality.identities().into_iter().map(JsonIdentity::from).collect(),
         },

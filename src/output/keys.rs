@@ -8,7 +8,7 @@ use super::escape::terminal;
 use super::lock::KnownLock;
 use super::text::{caller_text, comm_text, reason_text};
 use crate::event::{Comm, StackId, Tid, WaitKind};
-use crate::report::{By, Part, RowKey, Table};
+use crate::report::{By, ChainId, Part, RowKey, Table};
 use crate::symbols::{Kallsyms, Waiter};
 
 /// What stands where the name of a row would, if it holds what found no room.
@@ -38,6 +38,8 @@ pub(super) enum KeyValue {
     Name(Comm),
     /// A cgroup's path.
     Cgroup(Arc<[u8]>),
+    /// Text with names in it, by their bytes.
+    Bytes(Vec<u8>),
     /// What is not known.
     Unknown,
 }
@@ -131,6 +133,7 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
         (Part::Futex { address, .. }, "lock") => KeyValue::Address(address),
         (Part::Owner(Some(owner)), "owner_tid") => KeyValue::Number(owner.tid.0.into()),
         (Part::Owner(Some(owner)), "owner") => name(owner.comm),
+        (Part::Chain(Some(chain)), "chain") => KeyValue::Bytes(chain_text(chain, summary)),
         (Part::Reason(reason), "reason") => KeyValue::Text(reason_text(reason, symbols)),
         (Part::Caller(caller, _), "caller") => function(caller, symbols),
         (Part::Stack(stack, kind), "caller") => {
@@ -162,6 +165,22 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
         (Part::Context(context), "context") => owned(context.name()),
         _ => return None,
     })
+}
+
+/// Each waiter with what it waits for, and behind an arrow who had that.
+fn chain_text(chain: ChainId, summary: &Summary<'_>) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (place, link) in summary.chains.links(chain).enumerate() {
+        if place > 0 {
+            text.extend(b" <- ");
+        }
+        text.extend(link.comm.as_ref().map_or(&b"?"[..], |comm| comm.as_bytes()));
+        if let Some(waits) = link.waits {
+            let (kind, caller) = (waits.kind.name(), caller_text(waits.caller, summary.symbols));
+            text.extend(format!(" ({kind} {caller})").bytes());
+        }
+    }
+    text
 }
 
 /// What is known of a lock.
@@ -201,6 +220,7 @@ pub(super) fn shown(value: &KeyValue, tid: Option<Tid>) -> String {
         KeyValue::Text(text) => text.clone(),
         KeyValue::Name(comm) => comm_text(tid.unwrap_or(Tid(0)), Some(*comm)),
         KeyValue::Cgroup(path) => terminal(&short(path)).into_owned(),
+        KeyValue::Bytes(text) => terminal(text).into_owned(),
         KeyValue::Unknown => tid.map_or("-".to_owned(), |tid| comm_text(tid, None)),
     }
 }

@@ -23,6 +23,6 @@ mod machine;
 mod samples;
 
 pub use input::{
-    FieldValue, RawEvent, ReportInfo, RunInfo, Section, StreamHolder, StreamLoss, StreamOpen,
-    StreamWait, Summary,
+    FieldValue, RawEvent, ReportInfo, RunInfo, Section, StreamBlocked, StreamHolder, StreamLoss,
+    StreamOpen, StreamWait, Summary,
 };

@@ -102,6 +102,7 @@ fn identity(row: &Row, keys: &[KeyColumn], summary: &Summary<'_>, separator: &st
         KeyValue::Text(text) => cell(text.as_bytes(), separator).into_owned(),
         KeyValue::Name(comm) => cell(comm.as_bytes(), separator).into_owned(),
         KeyValue::Cgroup(path) => cell(path, separator).into_owned(),
+        KeyValue::Bytes(text) => cell(text, separator).into_owned(),
         KeyValue::Number(number) => number.to_string(),
         KeyValue::Address(address) => format!("{address:x}"),
         KeyValue::Unknown => unknown(column).to_owned(),

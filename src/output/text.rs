@@ -2,10 +2,11 @@
 
 use super::errno::Errno;
 use super::escape::terminal;
-use super::{FieldValue, RawEvent, StreamLoss, StreamWait};
+use super::lock::KnownLock;
+use super::{FieldValue, RawEvent, StreamBlocked, StreamLoss, StreamOpen, StreamWait};
 use crate::event::{Comm, Context, Tid};
 use crate::report::{Cause, Reason, scaled};
-use crate::symbols::{Kallsyms, Symbol};
+use crate::symbols::{Kallsyms, StackTable, Symbol};
 use std::fmt;
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
@@ -54,6 +55,53 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
         line.append(&format!("  failed {}", Errno(wait.ret)));
     }
     line.write(out)
+}
+
+/// A wait that lasts, and its stack below.
+pub fn open(
+    wait: &StreamOpen,
+    stacks: &StackTable,
+    symbols: &Kallsyms,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut line = Line::default();
+    line.right(TIME_END, &Seconds(wait.begin_ns).to_string());
+    line.right(CPU_END, &wait.cpu.0.to_string());
+    line.left(TASK_START, &format!("[still waiting] {}", open_text(wait, symbols)));
+    line.write(out)?;
+    let frames = wait.stack.and_then(|stack| stacks.frames(stack));
+    for &frame in frames.iter().flat_map(|frames| frames.iter()) {
+        let mut line = Line::default();
+        line.left(CALLER_START, &caller_text(Some(frame), symbols));
+        line.write(out)?;
+    }
+    Ok(())
+}
+
+/// An open wait: who waits, for what, since when, where, and who has it.
+pub fn open_text(wait: &StreamOpen, symbols: &Kallsyms) -> String {
+    let waiter = task_text(wait.tid, wait.comm.as_ref(), wait.context);
+    let (kind, age) = (wait.cause.kind().name(), scaled(wait.age_ns));
+    if let Some(reason) = wait.reason {
+        let (reason, caller) = (reason_text(reason, symbols), caller_text(wait.caller, symbols));
+        return format!("{waiter} asleep for {reason} since {age}, {caller}");
+    }
+    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+    let name = known.map(|known| format!(" {}{}", known.mark(), known.name));
+    let caller = caller_text(wait.caller, symbols);
+    let holder = wait.holder.as_ref().map(|holder| {
+        let task = task_text(holder.tid, holder.comm.as_ref(), Context::Task);
+        format!(", likely held by {task}")
+    });
+    let (name, holder) = (name.unwrap_or_default(), holder.unwrap_or_default());
+    format!("{waiter} for {kind}{name} {:#x} since {age}, {caller}{holder}", wait.lock)
+}
+
+/// A task that no event tells of: where it sleeps.
+pub fn blocked(task: &StreamBlocked<'_>) -> String {
+    let name = task_text(task.tid, Some(task.comm), Context::Task);
+    let place = task.stack.first().map_or("its stack cannot be read", String::as_str);
+    format!("{name}, {place}")
 }
 
 fn type_text(wait: &StreamWait<'_>) -> &'static str {

@@ -10,17 +10,19 @@ use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::SeededTask;
 use crate::contention::{Begins, OpenWait, Sleepers, Sleeps, Wait};
 use crate::event::decode::Decoder;
-use crate::event::{Body, Cpu, Stamp};
-use crate::report::{By, RowKey, Witness};
+use crate::event::{Body, Cpu, Stamp, Tid};
+use crate::report::{By, Part, RowKey, Table, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::SubbufLayout;
 
+use super::chaining::Chaining;
 use super::keep::Keep;
 use super::lane::{Decoding, Lane};
 use super::lock_names::LockNames;
 use super::merge::merge;
 use super::mmap_locks::MmapLocks;
-use super::named::{Kept, NamedWait};
+use super::named::{Kept, NamedWait, OpenNamed};
+use super::naming::Naming;
 use super::raw::RawStore;
 use super::results::{Results, Sink};
 use super::workers::on_each;
@@ -40,6 +42,8 @@ pub struct Setup {
     pub keep: Keep,
     /// Most rows that are kept apart.
     pub rows: usize,
+    /// Whether chains of waits are followed.
+    pub chains: bool,
     /// Whether every event is streamed instead of the waits.
     pub raw: bool,
     /// Whether the kernel filters some begins out.
@@ -69,6 +73,8 @@ pub struct Engine {
     cache: CmdlineCache,
     keep: Keep,
     mmap_locks: MmapLocks,
+    /// Where holders are looked for.
+    chaining: Option<Chaining>,
     /// Where rows are by lock.
     lock_names: Option<LockNames>,
     aggregate: Aggregate<RowKey, Witness>,
@@ -110,6 +116,7 @@ impl Engine {
             cache: setup.cache,
             keep: setup.keep,
             mmap_locks: MmapLocks::default(),
+            chaining: setup.chains.then(Chaining::default),
             lock_names: by_lock.then(|| LockNames::new(setup.rows)),
             aggregate: Aggregate::new(setup.rows),
             processed_ns: 0,
@@ -173,11 +180,13 @@ impl Engine {
             counts.add(&sleeps.counts);
         }
         let mut kept = self.kept;
+        let mut switches_missing = 0;
         let mut read = Vec::with_capacity(self.lanes.len());
-        let last_ns = self.lanes.iter().map(Lane::last_ns).max().unwrap_or(0);
+        let last_ns = self.lanes.iter().map(Lane::known_ns).max().unwrap_or(0);
         for mut lane in self.lanes {
             open.extend(lane.spinners.finish());
             counts.add(&lane.spinners.counts);
+            switches_missing += lane.spinners.switches_missing;
             kept.merge(&lane.kept);
             read.push((lane.cpu, lane.read));
         }
@@ -185,13 +194,18 @@ impl Engine {
         let stacks = self.decoding.stacks;
         let rows = self.aggregate.snapshot();
         let names = self.lock_names.map(|names| names.finish(&rows.rows, &self.mmap_locks));
-        let (keep, cache, mmap_locks) = (&self.keep, &self.cache, &self.mmap_locks);
-        let named = |wait: OpenWait| keep.open(&wait, cache, &stacks, mmap_locks);
+        let with = Naming { cache: &self.cache, stacks: &stacks, mmap_locks: &self.mmap_locks };
+        let named = |wait: OpenWait| self.keep.open(&wait, last_ns, &with);
+        let open = open.into_iter().filter_map(named).collect();
+        let (chains, chains_forgotten) = self.chaining.unwrap_or_default().finish();
         Results {
             counts,
             holders_forgotten,
+            switches_missing,
             kept,
-            open: open.into_iter().filter_map(named).collect(),
+            open,
+            chains,
+            chains_forgotten,
             rows,
             lock_names: names.unwrap_or_default(),
             read,
@@ -200,6 +214,37 @@ impl Engine {
             facts: self.cache.facts_given_up(),
             end_ns: last_ns,
         }
+    }
+
+    /// The waits that have lasted for that long and are not over, each once, with who probably has the
+    /// lock.
+    pub fn lasting(&mut self, age_ns: u64) -> Vec<OpenNamed> {
+        let now_ns = self.processed_ns;
+        let Some(since_ns) = now_ns.checked_sub(age_ns) else { return Vec::new() };
+        let lasting = self.sleepers.lasting(since_ns);
+        let with = Naming {
+            cache: &self.cache,
+            stacks: &self.decoding.stacks,
+            mmap_locks: &self.mmap_locks,
+        };
+        lasting.iter().filter_map(|wait| self.keep.open(wait, now_ns, &with)).collect()
+    }
+
+    /// Of an open wait the lock itself says who has it.
+    pub fn owner_found(&mut self, open: &OpenNamed, owner: Tid) -> OpenNamed {
+        let now = Stamp::behind(self.processed_ns);
+        let wait = self.sleepers.owner_found(&open.wait, now, owner);
+        let with = Naming {
+            cache: &self.cache,
+            stacks: &self.decoding.stacks,
+            mmap_locks: &self.mmap_locks,
+        };
+        with.open(&wait, open.name, self.processed_ns)
+    }
+
+    /// Where the stacks of waits are.
+    pub fn stacks(&self) -> &StackTable {
+        &self.decoding.stacks
     }
 
     /// How many waits have been kept so far.
@@ -231,6 +276,9 @@ impl Engine {
         // A sleep's task keeps its name in its sleep, unless somebody else renames it.
         let renamed = self.sleeps.as_ref().and_then(Sleeps::oldest_renamed);
         let oldest = open.chain(self.sleepers.oldest()).chain(renamed).map(|head| head.stamp).min();
+        if let Some(chaining) = &mut self.chaining {
+            chaining.forget_before(oldest.map_or(self.processed_ns, |oldest| oldest.ts_ns));
+        }
         let processed = Stamp::before(self.processed_ns.saturating_sub(LATE_NS));
         self.cache.forget_before(oldest.map_or(processed, |oldest| oldest.min(processed)));
     }
@@ -286,21 +334,38 @@ impl Engine {
     }
 
     fn name_and_sum(&mut self, events: usize) {
-        let (cache, keep, aggregate) = (&self.cache, &self.keep, &self.aggregate);
-        let (stacks, sleepers, slept) = (&self.decoding.stacks, &self.sleepers, &self.waits);
-        let mmap_locks = &self.mmap_locks;
+        let (keep, aggregate) = (&self.keep, &self.aggregate);
+        let (sleepers, slept) = (&self.sleepers, &self.waits);
+        let with = Naming {
+            cache: &self.cache,
+            stacks: &self.decoding.stacks,
+            mmap_locks: &self.mmap_locks,
+        };
         on_each(&mut self.lanes, events, |lane| {
             for wait in &mut lane.waits {
                 wait.internal |= sleepers.encloses(slept, wait.lock, &wait.begin);
-                let kept = keep.take(wait, cache, stacks, mmap_locks, &mut lane.kept);
+                let kept = keep.take(wait, None, &with, &mut lane.kept);
                 let Some((named, key, sample)) = kept else { continue };
                 lane.delta.add(key, (sample, named.split()), named.witness(), aggregate);
                 lane.named.push(named);
             }
             lane.delta.flush(aggregate);
         });
-        for wait in self.waits.iter().chain(&self.slept) {
-            let kept = keep.take(wait, cache, stacks, mmap_locks, &mut self.kept);
+        for wait in &self.waits {
+            let chain = self.chaining.as_mut().and_then(|chains| chains.take(&with.named(wait)));
+            let kept = keep.take(wait, chain.map(|(chain, _)| chain), &with, &mut self.kept);
+            let Some((named, key, sample)) = kept else { continue };
+            let (sample, witness) = ((sample, named.split()), named.witness());
+            self.delta.add(key, sample, witness, aggregate);
+            if let Some((chain, true)) = chain {
+                let key = RowKey::of(Table::Chains, [Part::Chain(Some(chain))]);
+                self.kept.count_chain(&named, sample.0);
+                self.delta.add(key, sample, witness, aggregate);
+            }
+            self.named.push(named);
+        }
+        for wait in &self.slept {
+            let kept = keep.take(wait, None, &with, &mut self.kept);
             let Some((named, key, sample)) = kept else { continue };
             self.delta.add(key, (sample, named.split()), named.witness(), aggregate);
             self.named.push(named);

@@ -200,6 +200,7 @@ mod tests {
             caller,
             lock_name,
             holder: None,
+            chain: None,
             reason: None,
             cgroup: None,
             cmdline: None,

@@ -5,14 +5,14 @@ use std::num::NonZeroUsize;
 
 use crate::aggregate::Sample;
 use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
-use crate::contention::{Cause, Holder, OpenWait, Outcome, Wait, is_idle};
+use crate::contention::{Cause, OpenWait, Outcome, Wait, is_idle};
 use crate::event::{Cpu, Head, StackId, Tid};
-use crate::report::{By, RowKey, Table};
-use crate::symbols::{LockName, SleepReason, StackTable, Waiter};
+use crate::report::{By, ChainId, RowKey, Table};
+use crate::symbols::StackTable;
 
 use super::filters::Filters;
-use super::mmap_locks::MmapLocks;
-use super::named::{Kept, NamedHolder, NamedWait, OpenNamed};
+use super::named::{Kept, NamedWait, OpenNamed};
+use super::naming::{Naming, waiter};
 use super::parts::part;
 use super::targets::Targets;
 
@@ -37,17 +37,16 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Names a wait, and says how it is summed; nothing if it is left out.
+    /// Names a wait, and says how it is summed; nothing if it is left out. `chain`: the one it begins.
     pub(super) fn take(
         &self,
         wait: &Wait,
-        cache: &CmdlineCache,
-        stacks: &StackTable,
-        mmap_locks: &MmapLocks,
+        chain: Option<ChainId>,
+        with: &Naming<'_>,
         kept: &mut Kept,
     ) -> Option<(NamedWait, RowKey, Sample)> {
         let begin = &wait.begin;
-        let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
+        let name = with.cache.name_at(begin.tid, begin.cpu, begin.stamp);
         // Most waits of a machine end here where few tasks are asked for: the cheap questions first.
         if name.tgid == Some(self.own) {
             kept.own += 1;
@@ -57,20 +56,8 @@ impl Keep {
             kept.not_asked += 1;
             return None;
         }
-        let sleep = sleep_reason(wait.cause, wait.stack, stacks);
-        let table = table(wait, sleep);
-        let mut named = NamedWait {
-            wait: *wait,
-            table,
-            name,
-            caller: caller(wait.stack, wait.cause, stacks),
-            lock_name: lock_name(wait.lock, wait.cause, wait.stack, stacks, mmap_locks),
-            holder: wait.holder.map(|holder| named_holder(holder, cache, stacks)),
-            reason: sleep.map(|sleep| sleep.reason),
-            cgroup: cache.cgroup_at(begin.tid, &name, begin.stamp),
-            cmdline: cache.cmdline_at(begin.tid, &name, begin.stamp),
-        };
-        if !self.passes(&named, stacks, kept) {
+        let mut named = NamedWait { chain, ..with.named(wait) };
+        if !self.passes(&named, with.stacks, kept) {
             kept.not_asked += 1;
             return None;
         }
@@ -78,33 +65,29 @@ impl Keep {
             kept.short += 1;
             return None;
         }
-        named.wait.stack = self.cut(wait, stacks);
+        named.wait.stack = self.cut(wait, with.stacks);
         let sample = sample(wait);
         kept.count(&named, sample);
-        Some((named, self.row_key(&named, cache), sample))
+        Some((named, self.row_key(&named, with.cache), sample))
     }
 
-    /// Names an open wait; nothing if its task was not asked for.
+    /// Names an open wait; nothing if its task was not asked for, or it waits for something to do.
     pub(super) fn open(
         &self,
         wait: &OpenWait,
-        cache: &CmdlineCache,
-        stacks: &StackTable,
-        mmap_locks: &MmapLocks,
+        now_ns: u64,
+        with: &Naming<'_>,
     ) -> Option<OpenNamed> {
         let begin = &wait.begin;
-        let name = cache.name_at(begin.tid, begin.cpu, begin.stamp);
-        let sleep = sleep_reason(wait.cause, wait.stack, stacks);
-        // Who waits for something to do may well do so at the end.
-        let is_idle = sleep.is_some_and(|sleep| sleep.idle);
-        (!is_idle && self.shows(begin, &name)).then(|| OpenNamed {
-            wait: *wait,
-            name,
-            caller: caller(wait.stack, wait.cause, stacks),
-            lock_name: lock_name(wait.lock, wait.cause, wait.stack, stacks, mmap_locks),
-            holder: wait.holder.map(|holder| named_holder(holder, cache, stacks)),
-            reason: sleep.map(|sleep| sleep.reason),
-        })
+        let name = with.cache.name_at(begin.tid, begin.cpu, begin.stamp);
+        let sleep = with.sleep_reason(wait.cause, wait.stack);
+        let is_idle = match wait.cause {
+            Cause::Futex(call) => is_idle(&call, 0),
+            // Who sleeps for a lock has an open wait for it.
+            _ => sleep.is_some_and(|sleep| sleep.idle || sleep.is_lock()),
+        };
+        let is_shown = !is_idle && self.shows(begin, &name);
+        is_shown.then(|| with.open(wait, name, now_ns))
     }
 
     /// Whether an event of this task is streamed.
@@ -143,54 +126,6 @@ impl Keep {
             other => parts(&other.keys(&self.by)),
         }
     }
-}
-
-fn caller(stack: Option<StackId>, cause: Cause, stacks: &StackTable) -> Option<u64> {
-    stack.and_then(|stack| stacks.caller(stack, waiter(cause)))
-}
-
-fn waiter(cause: Cause) -> Waiter {
-    if cause.is_spinning() { Waiter::Spinning } else { Waiter::of(cause.kind()) }
-}
-
-/// The holder's name is that of the moment at which it let the lock go. Where it did is the first
-/// frame that is not the lock's own, as it is for waiters.
-fn named_holder(holder: Holder, cache: &CmdlineCache, stacks: &StackTable) -> NamedHolder {
-    let Holder { head, stack, .. } = holder;
-    NamedHolder {
-        holder,
-        name: cache.name_at(head.tid, head.cpu, head.stamp),
-        caller: stack.and_then(|stack| stacks.caller(stack, Waiter::Waker)),
-    }
-}
-
-/// What a sleep is for; what is no sleep has no reason.
-fn sleep_reason(cause: Cause, stack: Option<StackId>, stacks: &StackTable) -> Option<SleepReason> {
-    let Cause::Sleep(left_as) = cause else { return None };
-    let known = stack.and_then(|stack| stacks.sleep_reason(stack));
-    Some(known.unwrap_or_else(|| SleepReason::of_state(left_as)))
-}
-
-fn table(wait: &Wait, sleep: Option<SleepReason>) -> Table {
-    match wait.cause {
-        Cause::Lock(_) => Table::Locks,
-        Cause::Futex(call) if is_idle(&call, wait.ret) => Table::IdleFutexes,
-        Cause::Futex(_) => Table::Futexes,
-        Cause::Sleep(_) if sleep.is_some_and(|sleep| sleep.idle) => Table::IdleSleeps,
-        Cause::Sleep(_) => Table::Sleeps,
-    }
-}
-
-fn lock_name(
-    lock: u64,
-    cause: Cause,
-    stack: Option<StackId>,
-    stacks: &StackTable,
-    mmap_locks: &MmapLocks,
-) -> Option<LockName> {
-    let kind = cause.kind();
-    let derived = || stacks.lock_name(stack?, kind).map(LockName::Derived);
-    mmap_locks.name(lock, kind).or_else(derived)
 }
 
 fn sample(wait: &Wait) -> Sample {

@@ -11,9 +11,12 @@
 //! of the window known, naming and summing, each CPU for itself again. An event that turns up
 //! behind its window is counted as late and still processed.
 
+mod blocked;
+mod chaining;
 mod engine;
 mod error;
 mod filters;
+mod futex_owner;
 mod keep;
 mod lane;
 mod live;
@@ -21,6 +24,7 @@ mod lock_names;
 mod merge;
 mod mmap_locks;
 mod named;
+mod naming;
 mod nested;
 mod parts;
 mod plan;
@@ -38,9 +42,11 @@ mod watched;
 mod workers;
 mod workload;
 
+pub use blocked::{Blocked, SinceBefore};
 pub use engine::{Chunk, Engine, Setup};
 pub use error::Error;
 pub use filters::Filters;
+pub use futex_owner::futex_owner;
 pub use keep::Keep;
 pub use lane::ReadCounts;
 pub use live::{Ended, Live};
@@ -54,7 +60,7 @@ pub use results::{Results, Sink};
 pub use session::{Session, enter};
 pub use signals::Signals;
 pub use stream::{Format, Shows, Stream, StreamTexts};
-pub use summary::{open_waits, quality};
+pub use summary::{open_waits, quality, stream_blocked, stream_open};
 pub use targets::{Family, Targets};
 pub use text_filter::{TextCondition, TextFilter};
 pub use watched::{Asked, NotThere, Watched};

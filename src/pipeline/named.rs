@@ -4,7 +4,7 @@ use crate::aggregate::{Sample, Split};
 use crate::cmdline_cache::{Certainty, Fact, TaskName};
 use crate::contention::{Cause, Evidence, Holder, OffCpu, OpenWait, Wait};
 use crate::event::{Comm, LeftAs, Reason};
-use crate::report::{Holders, ItsHolder, RowStats, Table, Witness};
+use crate::report::{ChainId, Holders, ItsHolder, RowStats, Table, Witness};
 use crate::symbols::LockName;
 
 /// Whoever had the lock, under its name when it let it go.
@@ -33,6 +33,8 @@ pub struct NamedWait {
     pub lock_name: Option<LockName>,
     /// Whoever had the lock.
     pub holder: Option<NamedHolder>,
+    /// The chain of waits that it begins, where chains are followed.
+    pub chain: Option<ChainId>,
     /// What the task slept for, if it is a sleep.
     pub reason: Option<Reason>,
     /// The task's cgroup at that instant, where cgroups are kept.
@@ -46,6 +48,8 @@ pub struct NamedWait {
 pub struct OpenNamed {
     /// The wait.
     pub wait: OpenWait,
+    /// How long it has lasted, in ns.
+    pub age_ns: u64,
     /// Who waits.
     pub name: TaskName,
     /// The address of the call that wanted the lock, where a stack was recorded.
@@ -146,6 +150,13 @@ impl Kept {
         self.tables.get(table.index()).unwrap_or(locks)
     }
 
+    /// Counts a kept wait once more, by its chain.
+    pub(super) fn count_chain(&mut self, named: &NamedWait, sample: Sample) {
+        if let Some(rows) = self.tables.get_mut(Table::Chains.index()) {
+            rows.add(sample, named.split(), named.witness());
+        }
+    }
+
     /// Counts a wait that is kept.
     pub(super) fn count(&mut self, named: &NamedWait, sample: Sample) {
         let (split, witness) = (named.split(), named.witness());
@@ -180,7 +191,9 @@ impl Kept {
         self.holders.known_ns = self.holders.known_ns.saturating_add(ns);
         match known.holder.evidence {
             Evidence::Release => self.holders.by_release += 1,
-            Evidence::Waking | Evidence::Acquired => self.holders.by_waking += 1,
+            Evidence::Waking | Evidence::Memory | Evidence::Acquired => {
+                self.holders.by_waking += 1;
+            }
         }
     }
 

@@ -19,7 +19,7 @@ pub(super) fn part(by: By, named: &NamedWait, cache: &CmdlineCache) -> Part {
         (By::Lock, _) => lock(named, cache),
         (By::Owner, _) => Part::Owner(named.holder.as_ref().map(owner)),
         (By::Reason, _) => Part::Reason(named.reason.unwrap_or(Reason::Named("unknown"))),
-        (By::Chain, _) => Part::Type(kind),
+        (By::Chain, _) => Part::Chain(named.chain),
         (By::Type, _) => Part::Type(kind),
         (By::Cpu, _) => Part::Cpu(begin.cpu),
         (By::Context, context) => Part::Context(context),

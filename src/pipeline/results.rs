@@ -6,7 +6,7 @@ use crate::aggregate::Snapshot;
 use crate::cmdline_cache::{CacheCounters, FactsGivenUp};
 use crate::contention::CauseCounts;
 use crate::event::{Cpu, Gap};
-use crate::report::{RowKey, Witness};
+use crate::report::{Chains, RowKey, Witness};
 use crate::symbols::{LockName, StackTable};
 
 use super::lane::ReadCounts;
@@ -45,6 +45,8 @@ pub struct Results {
     pub counts: CauseCounts,
     /// Locks whose holders were forgotten for want of room.
     pub holders_forgotten: u64,
+    /// Switches between tasks that were not recorded although no event was lost.
+    pub switches_missing: u64,
     /// Where every finished wait went.
     pub kept: Kept,
     /// The waits that were asked for and still open at the end, oldest first.
@@ -53,6 +55,10 @@ pub struct Results {
     pub rows: Snapshot<RowKey, Witness>,
     /// Where rows are by lock: what the locks are known as, by address.
     pub lock_names: HashMap<u64, LockName>,
+    /// The chains that rows stand for.
+    pub chains: Chains,
+    /// Tasks whose waits were forgotten for want of room: chains may lack their ends.
+    pub chains_forgotten: u64,
     /// What each CPU's sub-buffers held.
     pub read: Vec<(Cpu, ReadCounts)>,
     /// The kernel stacks of the waits.
@@ -61,6 +67,6 @@ pub struct Results {
     pub names: CacheCounters,
     /// What of cgroups and command lines had to be given up.
     pub facts: FactsGivenUp,
-    /// The time of the last event, in ns of the trace clock.
+    /// Up to when it is known what happened, in ns of the trace clock.
     pub end_ns: u64,
 }

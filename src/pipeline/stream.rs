@@ -7,8 +7,10 @@ use crate::cmdline_cache::{Certainty, Fact};
 use crate::contention::Holder;
 use crate::event::decode::Frames;
 use crate::event::{Comm, Cpu, Gap, TextId, Texts};
-use crate::output::{self, FieldValue, RunInfo, StreamHolder, StreamLoss, StreamWait, json, text};
-use crate::symbols::Kallsyms;
+use crate::output::{
+    self, FieldValue, RunInfo, StreamHolder, StreamLoss, StreamOpen, StreamWait, json, text,
+};
+use crate::symbols::{Kallsyms, StackTable};
 use crate::tracefs::{Abi, EventFormat, Value};
 
 use super::named::{NamedHolder, NamedWait, known_comm};
@@ -77,6 +79,15 @@ impl<'a> Stream<'a> {
         self.line(|format, out| match format {
             Format::Text => text::header(out),
             Format::Json => json::header(run, out),
+        });
+    }
+
+    /// A wait that lasts.
+    pub fn open(&mut self, wait: &StreamOpen, stacks: &StackTable) {
+        let symbols = self.symbols;
+        self.line(|format, out| match format {
+            Format::Text => text::open(wait, stacks, symbols, out),
+            Format::Json => json::open(wait, stacks, symbols, out),
         });
     }
 

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::aggregate::Stats;
 use crate::event::Cpu;
-use crate::output::StreamOpen;
+use crate::output::{StreamBlocked, StreamOpen};
 use crate::report::{CpuEvents, Quality, RowKey, Table};
 use crate::tracefs::CpuStats;
 
+use super::blocked::Blocked;
 use super::lane::ReadCounts;
-use super::named::known_comm;
+use super::named::{OpenNamed, known_comm};
 use super::results::Results;
 use super::stream::stream_holder;
 
@@ -30,6 +31,9 @@ pub fn quality(
         sleeps: results.counts.sleeps,
         holders: kept.holders,
         holders_forgotten: results.holders_forgotten,
+        switches_missing: results.switches_missing,
+        chains_refused: results.chains.refused(),
+        chains_forgotten: results.chains_forgotten,
         internal: kept.internal.waits(),
         internal_total_ns: kept.internal.wait_total_ns,
         kept: kept.kept(),
@@ -74,9 +78,19 @@ fn in_rows(results: &Results) -> u64 {
 
 /// The waits that were still open, for the writers.
 pub fn open_waits(results: &Results) -> Vec<StreamOpen> {
-    let open = results.open.iter().map(|open| StreamOpen {
+    results.open.iter().map(stream_open).collect()
+}
+
+/// A task that was blocked all the time, for the writers.
+pub fn stream_blocked(blocked: &Blocked) -> StreamBlocked<'_> {
+    StreamBlocked { tid: blocked.tid, comm: &blocked.comm, stack: &blocked.stack }
+}
+
+/// An open wait, for the writers.
+pub fn stream_open(open: &OpenNamed) -> StreamOpen {
+    StreamOpen {
         begin_ns: open.wait.begin.ts_ns,
-        age_ns: results.end_ns.saturating_sub(open.wait.begin.ts_ns),
+        age_ns: open.age_ns,
         tid: open.wait.begin.tid,
         comm: known_comm(&open.name),
         cpu: open.wait.begin.cpu,
@@ -88,8 +102,7 @@ pub fn open_waits(results: &Results) -> Vec<StreamOpen> {
         context: open.wait.begin.context,
         caller: open.caller,
         reason: open.reason,
-    });
-    open.collect()
+    }
 }
 
 fn events(cpu: Cpu, read: &ReadCounts, stats: &[(Cpu, Option<CpuStats>)]) -> CpuEvents {

@@ -1,7 +1,7 @@
 //! What a row stands for.
 
-use super::Table;
 use super::by::MAX_KEYS;
+use super::{ChainId, Table};
 use crate::aggregate;
 use crate::event::{Comm, Context, Cpu, Reason, StackId, TextId, Tid, WaitKind};
 
@@ -38,6 +38,8 @@ pub enum Part {
     },
     /// Who made others wait, under one name; none where nobody is known to have.
     Owner(Option<Owner>),
+    /// A chain of waits; none where it is not known, or found no room.
+    Chain(Option<ChainId>),
     /// What a task slept for.
     Reason(Reason),
     /// An interrupt context on top of whichever task, where rows are tasks.

@@ -4,7 +4,9 @@
 
 mod bad;
 mod by;
+mod chains;
 mod column;
+mod cycles;
 mod identity;
 mod key;
 mod overhead;
@@ -19,7 +21,9 @@ pub use crate::contention::{Cause, Counts, Evidence, OffCpu};
 pub use crate::event::Reason;
 pub use bad::Bad;
 pub use by::{By, MAX_KEYS};
+pub use chains::{ChainId, Chains, Link, Waits};
 pub use column::{COLUMNS, Column, DEFAULT_FIELDS, SLEEP_FIELDS, SPLIT_FIELDS, Unit};
+pub use cycles::cycles;
 pub use identity::Identity;
 pub use key::{Owner, Part, RowKey};
 pub use overhead::Overhead;

@@ -46,6 +46,13 @@ pub struct Quality {
     pub holders: Holders,
     /// Locks whose holders were forgotten for want of room.
     pub holders_forgotten: u64,
+    /// Chains of waits that found no room.
+    pub chains_refused: u64,
+    /// Tasks whose waits were forgotten for want of room, so that chains may lack their ends.
+    pub chains_forgotten: u64,
+    /// Switches between tasks that were not recorded although no event was lost. What the task did
+    /// that came so is known from its next event on.
+    pub switches_missing: u64,
     /// Of the kept waits: for a lock's own inner lock.
     pub internal: u64,
     /// The time of those, in ns, which is in the outer wait's too.
@@ -153,7 +160,7 @@ impl Quality {
     }
 
     /// The counters that ought to be 0, each with the words to show it under.
-    pub fn faults(&self) -> [(&'static str, u64); 29] {
+    pub fn faults(&self) -> [(&'static str, u64); 31] {
         [
             ("waits whose end was lost", self.pairing.lost_end),
             ("waits that end before they begin", self.pairing.clock),
@@ -166,6 +173,8 @@ impl Quality {
             ("sleeps that end before they begin", self.sleeps.clock),
             ("sleeps not followed, too many tasks", self.sleeps.overflow_depth),
             ("locks whose holders were forgotten for want of room", self.holders_forgotten),
+            ("chains of waits refused, table full", self.chains_refused),
+            ("tasks whose waits were forgotten, chains may be cut", self.chains_forgotten),
             ("begins nested too deep", self.pairing.overflow_depth),
             ("ends of begins nested too deep", self.pairing.overflow_end),
             ("events behind their window", self.late_events),
@@ -188,12 +197,13 @@ impl Quality {
     }
 
     /// The counters that only describe the run.
-    pub fn facts(&self) -> [(&'static str, u64); 12] {
+    pub fn facts(&self) -> [(&'static str, u64); 13] {
         [
             ("begins read", self.pairing.begins_read),
             ("ends read", self.pairing.ends_read),
             ("phase changes of mutex waits", self.pairing.phase_changes),
             ("ends of filtered begins", self.pairing.filtered_end),
+            ("switches that the kernel did not record", self.switches_missing),
             ("waits for a lock's inner lock", self.internal),
             ("waits whose command line could not be read in time", self.cmdlines_unread),
             ("looks into /proc put off", self.looks_put_off),

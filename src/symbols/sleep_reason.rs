@@ -1,7 +1,7 @@
 //! What a task sleeps for, from its stack; or, where there is none, from the state it sleeps in.
 
 use super::lock_name::fits;
-use super::sleep_rules::{SLEEP_RULES, STOPPED, VAGUE_SLEEP_RULES, WITHOUT_WORK};
+use super::sleep_rules::{LOCK, SLEEP_RULES, STOPPED, VAGUE_SLEEP_RULES, WITHOUT_WORK};
 use crate::event::{LeftAs, Reason};
 
 /// A reason to sleep, and the functions that do: see [`SLEEP_RULES`].
@@ -39,6 +39,11 @@ pub(super) const SCHEDULING: [&str; 12] = [
 ];
 
 impl SleepReason {
+    /// It is a part of a wait for one of the kernel's locks, or all of it.
+    pub fn is_lock(&self) -> bool {
+        self.reason == Reason::Named(LOCK)
+    }
+
     /// By state alone. Whether a sleeper that a signal would wake is idle is not known.
     pub fn of_state(state: LeftAs) -> SleepReason {
         let (name, idle) = match state {

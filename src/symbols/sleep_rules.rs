@@ -20,6 +20,9 @@ const fn idle(reason: &'static str, functions: &'static str) -> SleepRule {
     SleepRule { reason, idle: true, functions }
 }
 
+/// Any lock of the kernel's.
+pub(super) const LOCK: &str = "lock";
+
 /// Kernel threads that have nothing to do; also what those are that sleep so by their state alone.
 pub(super) const WITHOUT_WORK: &str = "kernel thread without work";
 
@@ -35,7 +38,7 @@ pub(super) const SLEEP_RULES: &[SleepRule] = &[
         "futex_do_wait futex_wait_queue futex_wait_multiple futex_unqueue_multiple __futex_wait futex_wait \
          futex_wait_requeue_pi rt_mutex_slowlock_block<rt_mutex_wait_proxy_lock rt_mutex_wait_proxy_lock \
          futex_lock_pi"),
-    held("lock",
+    held(LOCK,
         "mutex_lock mutex_lock_* __mutex_lock* ww_mutex_lock* __ww_mutex_lock* rwsem_down_* down_read* \
          down_write* down down_interruptible down_killable down_timeout __down* ___down_common \
          percpu_rwsem_wait percpu_down_write __percpu_down_read rt_mutex_slowlock* __rt_mutex_slowlock* \

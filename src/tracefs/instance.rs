@@ -96,6 +96,11 @@ impl Instance {
         file::read(&self.path.join("events/header_page"))
     }
 
+    /// The text of `events/header_event`: the kinds of records.
+    pub fn header_event(&self) -> Result<String, Error> {
+        file::read(&self.path.join("events/header_event"))
+    }
+
     /// The text of an event's `format` file.
     pub fn event_format(&self, system: &str, event: &str) -> Result<String, Error> {
         file::read(&self.event_dir(system, event)?.join("format"))

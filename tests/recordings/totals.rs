@@ -121,6 +121,7 @@ impl Recorded {
                 max_stack: None,
             },
             rows,
+            chains: false,
             raw,
             begins,
             sleeps: false,

@@ -3,9 +3,21 @@
 use super::super::holders::{Evidence, Holder};
 use super::super::wait::{Cause, OpenWait, Wait};
 use super::{Nest, Sleepers};
-use crate::event::{Context, Head, LeftAs, StackId, Tid};
+use crate::event::{Body, Context, Event, Head, LeftAs, StackId, Stamp, Tid};
 
 impl Sleepers {
+    /// Whoever raises an event runs. Not every switch is recorded: on some machines those from tasks
+    /// that are not to be traced are not, and a task that is given its CPU so would never come back.
+    pub(super) fn runs(&mut self, event: &Event) {
+        let is_leaving = matches!(event.body, Body::Switch { .. } | Body::SleepStack(_));
+        if event.head.context != Context::Task || is_leaving {
+            return;
+        }
+        if let Some(nest) = self.waiters.get_mut(&event.head.tid) {
+            nest.comes_back(event.head.ts_ns);
+        }
+    }
+
     pub(super) fn switch(&mut self, ns: u64, prev: Tid, left_as: LeftAs, next: Tid) {
         if let Some(nest) = self.waiters.get_mut(&prev) {
             nest.leaves(ns, left_as);
@@ -60,8 +72,21 @@ impl Sleepers {
 
     /// An open wait, with who probably has its lock: the last one known to have got it.
     pub(super) fn with_likely_holder(&self, wait: OpenWait) -> OpenWait {
-        let likely = self.holders.likely(wait.lock, wait.begin.tid);
-        OpenWait { holder: likely.or(wait.holder), ..wait }
+        let read = wait.holder.filter(|holder| holder.evidence == Evidence::Memory);
+        let likely = || self.holders.likely(wait.lock, wait.begin.tid);
+        OpenWait { holder: read.or_else(likely).or(wait.holder), ..wait }
+    }
+
+    /// The memory of the lock that `wait` is for says who has it, at `now`.
+    pub fn owner_found(&mut self, wait: &OpenWait, now: Stamp, owner: Tid) -> OpenWait {
+        let head = Head { stamp: now, ts_ns: now.ts_ns, tid: owner, ..wait.begin };
+        let holder = Some(Holder { head, evidence: Evidence::Memory, stack: None, held_ns: None });
+        let nest = self.waiters.get_mut(&wait.begin.tid);
+        let open = nest.and_then(|nest| {
+            nest.open_mut().iter_mut().find(|open| open.begin.stamp == wait.begin.stamp)
+        });
+        open.into_iter().for_each(|open| open.holder = holder);
+        OpenWait { holder, ..*wait }
     }
 
     /// Locks whose holders were forgotten for want of room.

@@ -1,7 +1,7 @@
 use super::super::samples::{ClosedPipe, LOCK, lock_names, stacks, symbols, written};
 use super::{Summary, write};
 use crate::event::{Comm, Tid, WaitKind};
-use crate::report::{By, COLUMNS, Column, Part, Quality, Row, RowKey, RowStats, Table};
+use crate::report::{By, COLUMNS, Chains, Column, Part, Quality, Row, RowKey, RowStats, Table};
 use std::io;
 
 fn with<T>(by: &[By], keys: &[RowKey], read: impl FnOnce(&Summary<'_>) -> T) -> T {
@@ -26,6 +26,8 @@ fn with<T>(by: &[By], keys: &[RowKey], read: impl FnOnce(&Summary<'_>) -> T) -> 
         duration_ns: 1,
         symbols: &symbols(),
         stacks: &stacks(),
+        blocked: &[],
+        chains: &Chains::new(0),
         lock_names: &lock_names(),
         cgroups: None,
     })

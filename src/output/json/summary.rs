@@ -7,7 +7,7 @@ use crate::output::escape::json_name;
 use crate::output::keys::{KeyValue, columns, stack_of, values};
 use crate::output::lock::KnownLock;
 use crate::output::text::reason_text;
-use crate::output::{StreamOpen, Summary};
+use crate::output::{StreamBlocked, StreamOpen, Summary};
 use crate::report::{
     By, COLUMNS, Column, Identity, Row, RowKey, RowStats, SPLIT_FIELDS, Unit, Witness,
 };
@@ -56,6 +56,20 @@ impl<'a> JsonOpen<'a> {
             caller: wait.caller.map(|addr| caller_name(addr, symbols)),
             holder: wait.holder.as_ref().map(|holder| JsonHolder::new(holder, symbols)),
         }
+    }
+}
+
+/// A task that was blocked all the time.
+#[derive(Serialize)]
+pub(super) struct JsonBlocked<'a> {
+    tid: u32,
+    comm: Option<Cow<'a, str>>,
+    stack: &'a [String],
+}
+
+impl<'a> JsonBlocked<'a> {
+    pub(super) fn new(task: &'a StreamBlocked<'a>) -> JsonBlocked<'a> {
+        JsonBlocked { tid: task.tid.0, comm: comm(Some(task.comm)), stack: task.stack }
     }
 }
 
@@ -127,6 +141,7 @@ impl Serialize for JsonRow<'_> {
                 KeyValue::Text(text) => map.serialize_entry(column.id, &text)?,
                 KeyValue::Name(name) => map.serialize_entry(column.id, &comm(Some(&name)))?,
                 KeyValue::Cgroup(path) => map.serialize_entry(column.id, &json_name(&path))?,
+                KeyValue::Bytes(text) => map.serialize_entry(column.id, &json_name(&text))?,
                 KeyValue::Unknown => map.serialize_entry(column.id, &())?,
             }
         }

@@ -6,7 +6,8 @@ use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, Stream
 use super::{event, header, loss, summary, wait};
 use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid, WaitKind};
 use crate::report::{
-    By, Cause, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample, Split, Table,
+    By, Cause, Chains, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample, Split,
+    Table,
 };
 use serde_json::{Value, json};
 use std::io;
@@ -242,6 +243,8 @@ fn the_summary_has_rows_counters_and_identities() {
             open: &[],
             quality: &quality,
             duration_ns: 5,
+            blocked: &[],
+            chains: &Chains::new(0),
             lock_names: &lock_names(),
             symbols: &symbols(),
             stacks: &stacks(),
@@ -317,6 +320,8 @@ fn the_description_names_every_field() {
         totals: &RowStats::default(),
         quality: &quality,
         duration_ns: 5,
+        blocked: &[],
+        chains: &Chains::new(0),
         lock_names: &lock_names(),
         symbols: &symbols,
         stacks: &stacks(),

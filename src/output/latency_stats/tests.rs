@@ -2,7 +2,7 @@ use super::super::samples::{lock_names, stacks, symbols, written};
 use super::super::{Section, Summary};
 use super::write;
 use crate::event::{Reason, StackId, WaitKind};
-use crate::report::{By, Part, Quality, Row, RowKey, RowStats, Split, Table};
+use crate::report::{By, Chains, Part, Quality, Row, RowKey, RowStats, Split, Table};
 
 fn row(table: Table, stack: Option<StackId>, reason: &'static str, blocked_ns: u64) -> Row {
     let parts = [Part::Stack(stack, WaitKind::Sleep), Part::Reason(Reason::Named(reason))];
@@ -40,6 +40,8 @@ fn lines_are_the_kernels() {
         rows: &[],
         totals: &totals,
         open: &[],
+        blocked: &[],
+        chains: &Chains::new(0),
         quality: &Quality::default(),
         duration_ns: 1,
         symbols: &symbols(),

@@ -3,8 +3,8 @@ use super::super::samples::{LOCK, PIPE_WRITE, lock_names, stacks, symbols, witne
 use super::{Detail, Summary, separator_fault, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, StackId, Tid, WaitKind};
 use crate::report::{
-    By, Cause, Column, Counts, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats,
-    Table,
+    By, Cause, Chains, Column, Counts, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey,
+    RowStats, Table,
 };
 
 /// Figures of a row of `perf lock contention`, as in the tests of the columns.
@@ -60,6 +60,8 @@ fn with_quality(
         duration_ns: 2_000_000_000,
         symbols: &symbols(),
         stacks: &stacks(),
+        blocked: &[],
+        chains: &Chains::new(0),
         lock_names: &lock_names(),
         cgroups: None,
     };
@@ -139,6 +141,8 @@ fn stacks_are_perfs_last_column_where_rows_have_one() {
             duration_ns: 1,
             symbols: &symbols(),
             stacks: &stacks,
+            blocked: &[],
+            chains: &Chains::new(0),
             lock_names: &lock_names(),
             cgroups: None,
         };

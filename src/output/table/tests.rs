@@ -6,8 +6,8 @@ use super::super::samples::{
 use super::{Detail, Summary, View, cut, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid, WaitKind};
 use crate::report::{
-    By, Cause, Column, Counts, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey, RowStats,
-    Sample, Split, Table,
+    By, Cause, Chains, Column, Counts, CpuEvents, DEFAULT_FIELDS, Part, Quality, Row, RowKey,
+    RowStats, Sample, Split, Table,
 };
 
 fn columns(ids: &[&str]) -> Vec<&'static Column> {
@@ -72,6 +72,8 @@ fn viewed(
         open: &open,
         quality,
         duration_ns: 4_210_000_000,
+        blocked: &[],
+        chains: &Chains::new(0),
         lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
@@ -249,6 +251,8 @@ fn a_cgroup_stands_with_its_containers_id_cut_and_moves_no_cursor() {
         open: &[],
         quality: &clean(),
         duration_ns: 1,
+        blocked: &[],
+        chains: &Chains::new(0),
         lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
@@ -351,6 +355,8 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
         open: &[],
         quality: &Quality::default(),
         duration_ns: 1,
+        blocked: &[],
+        chains: &Chains::new(0),
         lock_names: &lock_names(),
         symbols: &symbols(),
         stacks: &stacks(),
@@ -407,6 +413,8 @@ fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
         duration_ns: 1,
         symbols: &symbols(),
         stacks: &stacks(),
+        blocked: &[],
+        chains: &Chains::new(0),
         lock_names: &lock_names(),
         cgroups: None,
     };

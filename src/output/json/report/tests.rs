@@ -4,7 +4,9 @@ use super::super::super::samples::{
 use super::super::super::{ReportInfo, RunInfo, StreamOpen, Summary};
 use super::report;
 use crate::event::{Comm, Context, Cpu, LockFlags, Tid, WaitKind};
-use crate::report::{By, Cause, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats, Table};
+use crate::report::{
+    By, Cause, Chains, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats, Table,
+};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
 
@@ -77,6 +79,8 @@ fn parsed(info: &ReportInfo<'_>, by: &[By], keys: &[RowKey], quality: &Quality) 
         duration_ns: 500_000_000,
         symbols: &symbols(),
         stacks: &stacks(),
+        blocked: &[],
+        chains: &Chains::new(0),
         lock_names: &lock_names(),
         cgroups: None,
     };
