@@ -242,6 +242,7 @@ fn keys(keys: &[By]) -> Result<Vec<By>, Usage> {
 mod tests {
     use super::super::args::{Cli, Command};
     use super::RecordConfig;
+    use crate::report::By;
     use clap::Parser;
 
     fn columns(arguments: &[&str]) -> Result<Vec<&'static str>, String> {
@@ -267,6 +268,26 @@ mod tests {
         ];
         for (arguments, expected) in table {
             assert_eq!(columns(arguments).unwrap(), expected, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn sleeps_are_traced_where_they_are_asked_for() {
+        let of = |words: &[&str]| -> Result<(bool, Vec<By>), String> {
+            let cli = Cli::try_parse_from([&["ftlock", "record"], words].concat());
+            let Command::Record(args) = cli.map_err(|error| error.to_string())?.command else {
+                return Err("no record".to_owned());
+            };
+            let config = RecordConfig::of_record(&args).map_err(|error| error.to_string())?;
+            Ok((config.plan.extras.sleeps, config.by))
+        };
+        assert_eq!(of(&["-t"]), Ok((false, vec![By::Task])));
+        assert_eq!(of(&["--sleep", "-t"]), Ok((true, vec![By::Task])));
+        assert_eq!(of(&["--format", "latency_stats"]), Ok((true, vec![By::Stack])));
+        assert_eq!(of(&["--format", "latency_stats", "--by=stack"]), Ok((true, vec![By::Stack])));
+        for other in ["-t", "-l", "--by=comm", "--no-stack"] {
+            let error = of(&["--format", "latency_stats", other]).unwrap_err();
+            assert!(error.contains("its lines are stacks"), "{other}: {error}");
         }
     }
 

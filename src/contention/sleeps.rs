@@ -1,16 +1,18 @@
 //! Every task's sleeps: from the switch that takes it off its CPU to the one that brings it back.
 
+mod task;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use foldhash::fast::FixedState;
 
 use super::counts::CauseCounts;
-use super::holders::{Evidence, Holder};
 use super::nest::{Matched, finish};
-use super::off_cpu::OffCpu;
 use super::wait::{Cause, OpenWait, Wait};
 use crate::event::{Body, Context, Cpu, Event, Head, LeftAs, StackId, TaskEvent, Tid};
+
+use task::{Place, Task, Woken};
 
 /// Tasks that are followed at once; the sleep of a further one counts as overflow.
 const MAX_TASKS: usize = 1 << 17;
@@ -25,38 +27,6 @@ pub struct Sleeps {
     any_gap: bool,
     /// Where every begin and end of a sleep went.
     pub counts: CauseCounts,
-}
-
-/// One task, as far as it has been seen.
-#[derive(Debug, Default)]
-struct Task {
-    place: Place,
-    /// Its last waking since it has left its CPU.
-    woken: Option<Woken>,
-    /// A waking while it was still there, on its way to sleep: the waker's event may bear an earlier
-    /// time than the switch that it raced with.
-    woken_early: Option<Woken>,
-    /// Someone else has renamed it in its sleep.
-    renamed: bool,
-}
-
-#[expect(clippy::large_enum_variant, reason = "most tasks are asleep")]
-#[derive(Debug, Default)]
-enum Place {
-    /// Nothing was seen of it but wakings.
-    #[default]
-    Unknown,
-    Running,
-    /// Off its CPU, and able to run.
-    Runnable,
-    Asleep(OpenWait),
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Woken {
-    ns: u64,
-    /// None where an interrupt did it.
-    by: Option<Holder>,
 }
 
 impl Sleeps {
@@ -79,7 +49,7 @@ impl Sleeps {
                 self.forget_early_waking(head);
                 match body {
                     Body::Waking { tid } => self.is_woken(head, tid),
-                    Body::Task(task) => self.task(head, task),
+                    Body::Task(task) => self.lives(head, task),
                     _ => {}
                 }
             }
@@ -193,18 +163,7 @@ impl Sleeps {
 
     /// The end of a sleep.
     fn wakes_up(&mut self, tid: Tid, end: &Head) -> Option<Wait> {
-        let task = self.tasks.get_mut(&tid)?;
-        let Task { place: Place::Asleep(mut open), woken, woken_early, .. } = std::mem::take(task)
-        else {
-            return None;
-        };
-        task.place = Place::Running;
-        let woken = woken.or(woken_early);
-        let slept_ns = end.ts_ns.saturating_sub(open.begin.ts_ns);
-        let until_ns = woken.map_or(end.ts_ns, |woken| woken.ns);
-        let blocked_ns = until_ns.saturating_sub(open.begin.ts_ns).min(slept_ns);
-        open.off_cpu = OffCpu { blocked_ns, runnable_ns: slept_ns - blocked_ns, preempted_ns: 0 };
-        open.holder = woken.and_then(|woken| woken.by);
+        let open = self.tasks.get_mut(&tid)?.wakes_up(end)?;
         self.counts.sleeps.ends_read += 1;
         match finish(&open, end, 0, &mut self.counts) {
             Matched::Wait(wait) => Some(wait),
@@ -214,17 +173,9 @@ impl Sleeps {
 
     /// Somebody, or an interrupt on top of somebody, wakes a task. Behind the first waking it can run.
     fn is_woken(&mut self, head: &Head, tid: Tid) {
-        let has_name = head.context == Context::Task && head.tid != Tid(0) && head.tid != tid;
-        let by = has_name.then_some(Holder {
-            head: *head,
-            evidence: Evidence::Waking,
-            stack: None,
-            held_ns: None,
-        });
         if let Some(task) = self.entry(tid) {
             let asleep = matches!(task.place, Place::Asleep(_));
-            let woken = Woken { ns: head.ts_ns, by };
-            task.woken = task.woken.filter(|_| asleep).or(Some(woken));
+            task.woken = task.woken.filter(|_| asleep).or(Some(Woken::by(head, tid)));
         }
     }
 
@@ -247,13 +198,13 @@ impl Sleeps {
     /// The stack of the waking just before.
     fn waker_stack(&mut self, head: &Head, tid: Tid, stack: StackId) {
         let woken = self.tasks.get_mut(&tid).and_then(|task| task.woken.as_mut());
-        let by = woken.and_then(|woken| woken.by.as_mut());
+        let by = woken.and_then(Woken::waker);
         if let Some(by) = by.filter(|by| by.head.tid == head.tid) {
             by.stack.get_or_insert(stack);
         }
     }
 
-    fn task(&mut self, head: &Head, task: TaskEvent) {
+    fn lives(&mut self, head: &Head, task: TaskEvent) {
         match task {
             // A new task of this number: whatever was open belonged to the one before.
             TaskEvent::New { tid, .. } | TaskEvent::Fork { child: tid, .. } => self.forget(tid),

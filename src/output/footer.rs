@@ -81,18 +81,20 @@ fn sleeps(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let tables: Vec<_> = summary.tables().collect();
     let of = |table: Table| {
         let found = tables.iter().find(|summary| summary.table == table);
-        let (waits, ns) = found.map_or((0, 0), |of| (of.totals.contended, of.totals.wait_total_ns));
-        (waits, scaled(ns))
+        found.map_or((0, 0, 0), |Summary { totals, .. }| {
+            (totals.contended, totals.wait_total_ns, totals.uncertain)
+        })
     };
-    let ((held, held_time), (idle, idle_time)) = (of(Table::Sleeps), of(Table::IdleSleeps));
-    let asleep = summary.open.iter().filter(is_sleep).count() as u64;
+    let (held, held_ns, uncertain) = of(Table::Sleeps);
+    let (idle, idle_ns, idle_uncertain) = of(Table::IdleSleeps);
     writeln!(
         out,
-        " {} of {held_time} together, and {} idle of {idle_time}; {} still asleep, {} uncertain",
+        " {} of {} together, and {} idle of {}; {} uncertain",
         counted(held, "sleep"),
+        scaled(held_ns),
         grouped(idle),
-        grouped(asleep),
-        grouped(counts.uncertain),
+        scaled(idle_ns),
+        grouped(uncertain + idle_uncertain),
     )
 }
 

@@ -21,6 +21,8 @@ mod lock;
 mod machine;
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod sleeps_tests;
 
 pub use input::{
     FieldValue, RawEvent, ReportInfo, RunInfo, Section, StreamBlocked, StreamHolder, StreamLoss,

@@ -43,7 +43,7 @@ pub(super) const SLEEP_RULES: &[SleepRule] = &[
          down_write* down down_interruptible down_killable down_timeout __down* ___down_common \
          percpu_rwsem_wait percpu_down_write __percpu_down_read rt_mutex_slowlock* __rt_mutex_slowlock* \
          rt_mutex_lock* rtlock_slowlock* rt_spin_lock* rt_read_lock rt_write_lock* rwbase_read_lock \
-         rwbase_write_lock __rwbase_read_lock __lock_sock"),
+         rwbase_write_lock __rwbase_read_lock __lock_sock __vma_start_write __vma_enter_locked"),
     held("page lock", "__folio_lock* folio_wait_bit_common<__filemap_get_folio*"),
 
     // Kernel threads. A thread's own function that sleeps itself is its loop.
@@ -157,7 +157,7 @@ pub(super) const SLEEP_RULES: &[SleepRule] = &[
          synchronize_rcu_tasks* exp_funnel_lock"),
     held("work flush", "__flush_work flush_work __flush_workqueue drain_workqueue __cancel_work_timer __cancel_work_sync"),
     held("kernel thread start", "__kthread_create_on_node kthread_create_on_node kthread_stop kthread_park"),
-    held("CPU stop", "stop_one_cpu stop_two_cpus stop_cpus __stop_cpus stop_machine* cpuhp_kick_ap*"),
+    held("CPU stop", "affine_move_task stop_one_cpu stop_two_cpus stop_cpus __stop_cpus stop_machine* cpuhp_kick_ap*"),
     held("kernel timer", "msleep msleep_interruptible usleep_range_state"),
     held("module", "__request_module call_usermodehelper_exec idempotent_wait_for_completion"),
     held("firmware", "_request_firmware fw_load_sysfs_fallback"),

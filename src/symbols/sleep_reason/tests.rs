@@ -1,6 +1,7 @@
 use super::super::sleep_rules::{SLEEP_RULES, VAGUE_SLEEP_RULES};
 use super::{SCHEDULING, SleepReason, derive, fits};
 use crate::event::{LeftAs, Reason};
+use crate::symbols::fixtures::recording;
 use std::collections::BTreeSet;
 
 fn reason(stack: &str) -> Option<(&'static str, bool)> {
@@ -149,5 +150,32 @@ fn each_function_has_one_rule() {
             }
         }
         assert!(seen.len() > 10);
+    }
+}
+
+/// Code that is in modules, which no recorded kernel had loaded.
+const IN_MODULES: [&str; 6] = ["NFS", "SMB", "9P", "binder", "USB", "sound"];
+
+#[test]
+fn each_rule_knows_a_function_of_some_kernel() {
+    let mut names = BTreeSet::new();
+    for kernel in ["amd64-6.1", "amd64-6.12", "amd64-6.18-live"] {
+        let Some(list) = recording(kernel, "_kernel/kallsyms.txt.zst") else { return };
+        for line in String::from_utf8(list).unwrap().lines() {
+            let name = line.split_whitespace().nth(2).unwrap_or_default();
+            names.insert(name.split('.').next().unwrap_or_default().to_owned());
+        }
+    }
+    let is_known = |part: &str| match part.strip_suffix('*') {
+        Some(prefix) => {
+            names.range(prefix.to_owned()..).next().is_some_and(|name| name.starts_with(prefix))
+        }
+        None => names.contains(part),
+    };
+    for rule in SLEEP_RULES.iter().chain(VAGUE_SLEEP_RULES) {
+        let mut patterns = rule.functions.split_whitespace();
+        let known =
+            patterns.any(|pattern| pattern.trim_start_matches('^').split('<').all(is_known));
+        assert_eq!(known, !IN_MODULES.contains(&rule.reason), "{}", rule.reason);
     }
 }
