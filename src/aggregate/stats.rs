@@ -63,6 +63,8 @@ pub struct Stats<W> {
     pub uncertain: u64,
     /// Their time together, at most.
     pub uncertain_total_ns: u64,
+    /// What the row may lack at most, in ns: time of its key in waits before it had the row.
+    pub lacks_max_ns: u64,
 }
 
 impl<W> Default for Stats<W> {
@@ -80,6 +82,7 @@ impl<W> Default for Stats<W> {
             failed_total_ns: 0,
             uncertain: 0,
             uncertain_total_ns: 0,
+            lacks_max_ns: 0,
         }
     }
 }
@@ -154,6 +157,16 @@ impl<W> Stats<W> {
         let quantile_ns = self.histogram.quantile(per_mille);
         // The middle of a part of the histogram may lie outside of all that was seen.
         quantile_ns.map_or(0, |ns| ns.max(self.wait_min_ns).min(self.wait_max_ns))
+    }
+
+    /// What counts when rows have to be given up: all its time, in ns.
+    pub(super) fn weight_ns(&self) -> u64 {
+        let known = self.wait_total_ns.saturating_add(self.failed_total_ns);
+        known.saturating_add(self.uncertain_total_ns)
+    }
+
+    pub(super) fn lacking(self, lacks_max_ns: u64) -> Stats<W> {
+        Stats { lacks_max_ns, ..self }
     }
 
     /// All waits: those that got the lock, those that did not, and the uncertain.

@@ -60,6 +60,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
             by: config.by.clone(),
             max_stack: config.max_stack,
         },
+        live: false,
         rows: config.rows,
         chains: false,
         raw: config.raw,

@@ -187,12 +187,14 @@ fn extras(args: &CommonArgs, by: &[By]) -> Extras {
     };
     let split = args.trace.sched || is_asked(&|column| SPLIT_FIELDS.contains(&column.id));
     let holder_stacks = args.trace.holder_stack || is_asked(&|column| column.id == "holder_caller");
+    let futexes = args.trace.futex;
     let holders = split
         || holder_stacks
+        || futexes
         || by.iter().any(|by| matches!(by, By::Owner | By::Chain))
         || is_asked(&|column| column.id == "holder");
     let sleeps = args.trace.sleep || is_latency_stats(args);
-    Extras { split, holders, holder_stacks, futexes: false, sleeps }
+    Extras { split, holders, holder_stacks, futexes, sleeps }
 }
 
 fn is_latency_stats(args: &CommonArgs) -> bool {

@@ -71,6 +71,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         quality: &quality,
         duration_ns: u64::try_from(outcome.duration.as_nanos()).unwrap_or(u64::MAX),
         lock_names: &results.lock_names,
+        futex_names: &results.futex_names,
         chains: &results.chains,
         symbols,
         stacks: &results.stacks,

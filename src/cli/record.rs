@@ -247,6 +247,7 @@ fn prepare(
             max_stack: config.max_stack,
         },
         rows: config.rows,
+        live: config.plan.extras.futexes && session.namespace == PidNamespace::Initial,
         chains: config.plan.extras.holders,
         raw: config.raw,
         begins: config.plan.begins(),

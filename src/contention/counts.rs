@@ -35,7 +35,8 @@ pub struct Counts {
     pub orphan_end: u64,
     /// Ends of waits that began before the trace did.
     pub began_before_start: u64,
-    /// Ends whose begin a kernel-side filter rejected.
+    /// Ends whose begin a kernel-side filter rejected. Of futex calls: ends of calls that cannot wait,
+    /// and of those that began before the trace or in a loss.
     pub filtered_end: u64,
     /// Of the ended sleeps: no event told that the task has a CPU again. Its own next event did,
     /// on a CPU that had been idle until it was woken.

@@ -33,7 +33,7 @@ mod tests;
 
 pub use counts::{CauseCounts, Counts};
 pub use holders::{Evidence, Holder};
-pub use idle::is_idle;
+pub use idle::{Process, Words};
 pub use off_cpu::OffCpu;
 pub use sleepers::Sleepers;
 pub use sleeps::Sleeps;

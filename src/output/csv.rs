@@ -75,6 +75,7 @@ fn text(value: &KeyValue) -> String {
     match value {
         KeyValue::Number(number) => number.to_string(),
         KeyValue::Address(address) => format!("{address:#x}"),
+        KeyValue::Flag(is) => is.to_string(),
         KeyValue::Text(text) => cell(text.as_bytes(), "").into_owned(),
         KeyValue::Name(comm) => cell(comm.as_bytes(), "").into_owned(),
         KeyValue::Cgroup(path) => cell(path, "").into_owned(),

@@ -186,6 +186,10 @@ pub(super) fn quality(quality: &Quality, detail: Detail, out: &mut dyn Write) ->
     for (what, count) in quality.faults().into_iter().filter(|(_, count)| all || *count > 0) {
         writeln!(out, " {what}: {}", grouped(count))?;
     }
+    if quality.map_floor_ns > 0 {
+        let floor = scaled(quality.map_floor_ns);
+        writeln!(out, " a row may lack up to {floor}, and nothing without a row has more")?;
+    }
     if all {
         for (what, count) in quality.facts() {
             writeln!(out, " {what}: {}", grouped(count))?;

@@ -2,7 +2,8 @@
 
 use crate::event::{Comm, Context, Cpu, StackId, Texts, Tid};
 use crate::report::{
-    By, Cause, Chains, Column, Evidence, OffCpu, Quality, Reason, Row, RowStats, Table, cycles,
+    By, Cause, Chains, Column, Evidence, FutexId, OffCpu, Quality, Reason, Row, RowStats, Table,
+    cycles,
 };
 use crate::symbols::{Kallsyms, LockName, StackTable};
 use std::collections::HashMap;
@@ -237,6 +238,8 @@ pub struct Summary<'a> {
     pub duration_ns: u64,
     /// What the locks of rows by lock are known as, by address.
     pub lock_names: &'a HashMap<u64, LockName>,
+    /// What the futexes of rows by lock are known as.
+    pub futex_names: &'a HashMap<FutexId, LockName>,
     /// The chains that rows stand for.
     pub chains: &'a Chains,
     /// Names for addresses.

@@ -53,6 +53,8 @@ enum Record<'a, F: Serialize> {
         kind: &'static str,
         flags: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
+        shared: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
         idle: Option<bool>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
@@ -129,7 +131,7 @@ pub fn header(run: &RunInfo<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// One finished wait.
 pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> io::Result<()> {
-    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+    let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
     line(
         &Plain::Wait {
             ts: wait.begin_ns,
@@ -145,6 +147,7 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
             lock_name_by: known.as_ref().map(|known| known.by),
             kind: wait.cause.kind().name(),
             flags: wait.cause.flags().map(|flags| flags.to_string()),
+            shared: wait.cause.futex().map(|call| call.shared),
             idle: wait.cause.flags().is_none().then(|| wait.table.is_idle()),
             reason: wait.reason.map(|reason| reason_text(reason, symbols)),
             context: wait.context.name(),

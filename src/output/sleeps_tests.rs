@@ -1,6 +1,8 @@
 //! Sleeps in each form that a report and a stream have.
 
-use super::samples::{assert_described, lock_names, pipe_wait, stacks, symbols, written};
+use super::samples::{
+    assert_described, futex_names, lock_names, pipe_wait, stacks, symbols, written,
+};
 use super::{Section, StreamHolder, StreamWait, Summary, csv, json, perf_csv, table, text};
 use crate::event::{Comm, LeftAs, Reason, Tid, WaitKind};
 use crate::report::{
@@ -59,6 +61,7 @@ fn with<T>(read: impl FnOnce(&Summary<'_>) -> T) -> T {
         symbols: &symbols(),
         stacks: &stacks(),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         cgroups: None,
     })
 }

@@ -86,7 +86,7 @@ pub fn open_text(wait: &StreamOpen, symbols: &Kallsyms) -> String {
         let (reason, caller) = (reason_text(reason, symbols), caller_text(wait.caller, symbols));
         return format!("{waiter} asleep for {reason} since {age}, {caller}");
     }
-    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+    let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
     let name = known.map(|known| format!(" {}{}", known.mark(), known.name));
     let caller = caller_text(wait.caller, symbols);
     let holder = wait.holder.as_ref().map(|holder| {
@@ -112,7 +112,11 @@ fn type_text(wait: &StreamWait<'_>) -> &'static str {
 fn place_text(wait: &StreamWait<'_>, symbols: &Kallsyms) -> String {
     match (wait.cause, wait.reason) {
         (_, Some(reason)) => reason_text(reason, symbols),
-        (Cause::Futex(_), None) => format!("{:#x}", wait.lock),
+        (Cause::Futex(_), None) => {
+            let address = || format!("{:#x}", wait.lock);
+            wait.lock_name
+                .map_or_else(address, |name| terminal(name.name().as_bytes()).into_owned())
+        }
         (_, None) => caller_text(wait.caller, symbols),
     }
 }

@@ -25,6 +25,7 @@ use super::named::{Kept, NamedWait, OpenNamed};
 use super::naming::Naming;
 use super::raw::RawStore;
 use super::results::{Results, Sink};
+use super::spaces::Spaces;
 use super::workers::on_each;
 
 /// How the machine's trace is to be read and what is to be kept of it.
@@ -44,6 +45,8 @@ pub struct Setup {
     pub rows: usize,
     /// Whether chains of waits are followed.
     pub chains: bool,
+    /// Whether processes of the trace can be looked at in /proc, under the numbers that events carry.
+    pub live: bool,
     /// Whether every event is streamed instead of the waits.
     pub raw: bool,
     /// Whether the kernel filters some begins out.
@@ -61,6 +64,7 @@ pub struct Engine {
     decoding: Decoding,
     lanes: Vec<Lane>,
     sleepers: Sleepers,
+    spaces: Spaces,
     /// Where they are asked for.
     sleeps: Option<Sleeps>,
     /// The sleepers' part of what every lane has for its spinners.
@@ -96,7 +100,9 @@ impl Engine {
     pub fn new(setup: Setup, cpus: impl IntoIterator<Item = Cpu>) -> Engine {
         let raw = setup.raw;
         let store = || raw.then(RawStore::default);
-        let by_lock = setup.keep.by.contains(&By::Lock);
+        let by = &setup.keep.by;
+        let has_futexes = setup.live && Table::Futexes.keys(by).contains(&By::Lock);
+        let by_lock = by.contains(&By::Lock) || has_futexes;
         Engine {
             decoding: Decoding {
                 layout: setup.layout,
@@ -107,6 +113,7 @@ impl Engine {
             },
             lanes: cpus.into_iter().map(|cpu| Lane::new(cpu, store())).collect(),
             sleepers: Sleepers::new(setup.begins),
+            spaces: Spaces::new(setup.live),
             sleeps: setup.sleeps.then(Sleeps::default),
             waits: Vec::new(),
             slept: Vec::new(),
@@ -193,8 +200,14 @@ impl Engine {
         open.sort_by_key(|wait| wait.begin.stamp);
         let stacks = self.decoding.stacks;
         let rows = self.aggregate.snapshot();
+        let futex_names = self.lock_names.as_ref().map(LockNames::futexes);
         let names = self.lock_names.map(|names| names.finish(&rows.rows, &self.mmap_locks));
-        let with = Naming { cache: &self.cache, stacks: &stacks, mmap_locks: &self.mmap_locks };
+        let with = Naming {
+            cache: &self.cache,
+            stacks: &stacks,
+            mmap_locks: &self.mmap_locks,
+            spaces: &self.spaces,
+        };
         let named = |wait: OpenWait| self.keep.open(&wait, last_ns, &with);
         let open = open.into_iter().filter_map(named).collect();
         let (chains, chains_forgotten) = self.chaining.unwrap_or_default().finish();
@@ -202,6 +215,9 @@ impl Engine {
             counts,
             holders_forgotten,
             switches_missing,
+            words_forgotten: self.spaces.words_forgotten(),
+            futex_names: futex_names.unwrap_or_default(),
+            user_names: self.spaces.names_given_up(),
             kept,
             open,
             chains,
@@ -226,6 +242,7 @@ impl Engine {
             cache: &self.cache,
             stacks: &self.decoding.stacks,
             mmap_locks: &self.mmap_locks,
+            spaces: &self.spaces,
         };
         lasting.iter().filter_map(|wait| self.keep.open(wait, now_ns, &with)).collect()
     }
@@ -238,6 +255,7 @@ impl Engine {
             cache: &self.cache,
             stacks: &self.decoding.stacks,
             mmap_locks: &self.mmap_locks,
+            spaces: &self.spaces,
         };
         with.open(&wait, open.name, self.processed_ns)
     }
@@ -303,23 +321,28 @@ impl Engine {
             match &event.body {
                 Body::Task(task) => {
                     self.cache.apply(&event.head, task);
+                    self.spaces.follow(&event.head, task, &self.cache);
                     self.keep.targets.follow(&event.head, task, &self.cache);
                 }
                 Body::GapEnd(gap) => {
                     self.cache.mark_loss(Stamp::before(gap.after_ns), event.head.stamp);
                     sink.gap(event.head.cpu, gap, event.head.stamp.ts_ns);
                 }
+                Body::FutexEnter(call) => self.spaces.note(&event.head, call.address),
                 _ => {}
             }
-            self.waits.extend(self.sleepers.take(event));
             if let Some(sleeps) = &mut self.sleeps {
                 sleeps.take(event, &mut self.slept);
+            }
+            if let Some(wait) = self.sleepers.take(event) {
+                self.waits.push(self.spaces.judged(wait, &self.cache));
             }
         }
     }
 
     /// What is asked for of the tasks that waited, beyond their names.
     fn learn(&mut self, watermark_ns: u64) {
+        self.spaces.learn(&self.cache, |head, name| self.keep.shows(head, name));
         if !self.cache.keeps_facts() {
             return;
         }
@@ -340,6 +363,7 @@ impl Engine {
             cache: &self.cache,
             stacks: &self.decoding.stacks,
             mmap_locks: &self.mmap_locks,
+            spaces: &self.spaces,
         };
         on_each(&mut self.lanes, events, |lane| {
             for wait in &mut lane.waits {
@@ -375,5 +399,6 @@ impl Engine {
             let of_lanes = self.lanes.iter().flat_map(|lane| &lane.named);
             of_lanes.chain(&self.named).for_each(|named| names.count(named));
         }
+        self.spaces.end_window();
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::aggregate::{Sample, Split};
 use crate::cmdline_cache::{Certainty, Fact, TaskName};
-use crate::contention::{Cause, Evidence, Holder, OffCpu, OpenWait, Wait};
+use crate::contention::{Cause, Evidence, Holder, OffCpu, OpenWait, Process, Wait};
 use crate::event::{Comm, LeftAs, Reason};
 use crate::report::{ChainId, Holders, ItsHolder, RowStats, Table, Witness};
 use crate::symbols::LockName;
@@ -31,6 +31,8 @@ pub struct NamedWait {
     pub caller: Option<u64>,
     /// What the lock is known as, beside its address and a symbol there.
     pub lock_name: Option<LockName>,
+    /// Whose futex it is, if it is for one.
+    pub process: Option<Process>,
     /// Whoever had the lock.
     pub holder: Option<NamedHolder>,
     /// The chain of waits that it begins, where chains are followed.

@@ -97,6 +97,9 @@ impl Live {
             let states = SwitchStates::parse(&event_format(instance, system, event)?.print_format);
             instance.record_stacks(system, event, Some(&states.sleeps_condition()))?;
         }
+        for &((system, event), condition) in plan.extra_filters() {
+            instance.filter(system, event, condition)?;
+        }
         for ((system, event), _) in present(instance, plan) {
             instance.enable(system, event)?;
         }

@@ -60,7 +60,7 @@ impl Quality {
                 &self.futexes,
             ),
             ends(
-                "futex waits ended = ok + failed + uncertain + clock + not_waited + orphan_end + began_before_start",
+                "futex calls ended = ok + failed + uncertain + clock + not_waited + filtered_end",
                 &self.futexes,
             ),
         ];

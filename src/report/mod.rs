@@ -25,7 +25,7 @@ pub use chains::{ChainId, Chains, Link, Waits};
 pub use column::{COLUMNS, Column, DEFAULT_FIELDS, SLEEP_FIELDS, SPLIT_FIELDS, Unit};
 pub use cycles::cycles;
 pub use identity::Identity;
-pub use key::{Owner, Part, RowKey};
+pub use key::{FutexId, Owner, Part, RowKey};
 pub use overhead::Overhead;
 pub use quality::{CpuEvents, Holders, Quality};
 pub use row::{Row, select};

@@ -15,7 +15,7 @@ mod fixtures;
 
 pub use caller::{CallerFinder, Waiter};
 pub use kallsyms::{Availability, Kallsyms, Symbol};
-pub use lock_name::{DerivedName, LockName, is_lock_name};
+pub use lock_name::{DerivedName, LockName, NamedBy, UserName, is_lock_name};
 pub use sleep_reason::SleepReason;
 pub use stacks::StackTable;
 

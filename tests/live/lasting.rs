@@ -48,7 +48,7 @@ fn a_deadlock_is_named() {
     let Some(program) = compiled("deadlock.c", dir.path()) else { return };
     let log = dir.path().join("log");
     let recording = Recording::start(&["-a", "--futex"]);
-    let mut deadlock = Command::new(program).arg(&log).arg("20").spawn().unwrap();
+    let mut deadlock = Command::new(program).arg(&log).arg("120").spawn().unwrap();
     let mut recording = recording;
     let takes = |record: &Value| record["comm"].as_str().unwrap_or("").starts_with("taker-");
     recording.read_until("both waits last", |records| {

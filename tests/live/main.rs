@@ -13,6 +13,7 @@ mod cases;
 mod columns;
 mod endings;
 mod formats;
+mod futexes;
 mod groups;
 mod known_waits;
 mod lasting;

@@ -121,6 +121,7 @@ impl Recorded {
                 max_stack: None,
             },
             rows,
+            live: false,
             chains: false,
             raw,
             begins,

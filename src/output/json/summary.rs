@@ -39,7 +39,7 @@ pub(super) struct JsonOpen<'a> {
 
 impl<'a> JsonOpen<'a> {
     pub(super) fn new(wait: &'a StreamOpen, symbols: &'a Kallsyms) -> JsonOpen<'a> {
-        let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+        let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
         JsonOpen {
             ts: wait.begin_ns,
             age_ns: wait.age_ns,
@@ -138,6 +138,7 @@ impl Serialize for JsonRow<'_> {
             match value {
                 KeyValue::Number(number) => map.serialize_entry(column.id, &number)?,
                 KeyValue::Address(address) => map.serialize_entry(column.id, &Address(address))?,
+                KeyValue::Flag(is) => map.serialize_entry(column.id, &is)?,
                 KeyValue::Text(text) => map.serialize_entry(column.id, &text)?,
                 KeyValue::Name(name) => map.serialize_entry(column.id, &comm(Some(&name)))?,
                 KeyValue::Cgroup(path) => map.serialize_entry(column.id, &json_name(&path))?,
@@ -150,6 +151,9 @@ impl Serialize for JsonRow<'_> {
         }
         let stats = &self.row.stats;
         figures(&mut map, stats, self.summary.totals, self.summary.split)?;
+        if stats.lacks_max_ns > 0 {
+            map.serialize_entry("lacks_max_ns", &stats.lacks_max_ns)?;
+        }
         let witness = stats.witness.as_ref();
         let witness = witness.map(|witness| JsonWitness::new(witness, self.summary));
         map.serialize_entry("witness", &witness)?;

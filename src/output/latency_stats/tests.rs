@@ -1,4 +1,4 @@
-use super::super::samples::{lock_names, stacks, symbols, written};
+use super::super::samples::{futex_names, lock_names, stacks, symbols, written};
 use super::super::{Section, Summary};
 use super::write;
 use crate::event::{Reason, StackId, WaitKind};
@@ -47,6 +47,7 @@ fn lines_are_the_kernels() {
         symbols: &symbols(),
         stacks: &stacks(),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         cgroups: None,
     };
     let expected = "\
