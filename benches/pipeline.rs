@@ -66,6 +66,7 @@ fn engine(cpus: usize) -> Engine {
         live: false,
         raw: false,
         begins: Begins::All,
+        sleeps: false,
     };
     Engine::new(setup, (0u16..).take(cpus).map(Cpu))
 }

@@ -60,6 +60,7 @@ fn run(rings: &Rings) -> (Vec<NamedWait>, Results) {
         live: false,
         raw: false,
         begins: Begins::All,
+        sleeps: false,
     };
     let cpus = (0u16..).zip(&rings.rings).map(|(cpu, _)| Cpu(cpu));
     let mut engine = Engine::new(setup, cpus);

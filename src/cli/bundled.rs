@@ -65,6 +65,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
         chains: false,
         raw: config.raw,
         begins: Begins::All,
+        sleeps: false,
     };
     let mut engine = Engine::new(setup, [Cpu(0), Cpu(1)]);
     let run = RunInfo { clock: "mono", kernel: KERNEL, cpus: RINGS.len(), command: &[] };

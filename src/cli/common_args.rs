@@ -163,6 +163,11 @@ pub struct TraceArgs {
     /// 8 % of their CPU time
     #[arg(long)]
     pub futex: bool,
+    /// Also every sleep of a task, by what it sleeps for: page fault, disk read, pipe, .. in a table of its
+    /// own; idle waiting, such as timers and poll, in another. Costs hackbench, which does little else
+    /// than sleep, some 3 % of CPU time beside what locks cost, half of it for stacks
+    #[arg(long)]
+    pub sleep: bool,
     /// Do not record kernel stacks: cheaper, and no callers
     #[arg(long)]
     pub no_stack: bool,

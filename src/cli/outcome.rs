@@ -94,12 +94,13 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
 }
 
 /// The tables that have any waits, but for the first one.
-fn further<'a>(config: &RecordConfig, results: &'a Results) -> Vec<Section<'a>> {
+fn further<'a>(config: &'a RecordConfig, results: &'a Results) -> Vec<Section<'a>> {
     let tables = Table::ALL.into_iter().skip(1).map(|table| Section {
         table,
         by: table.keys(&config.by),
         rows: rows(config, results, table),
         totals: results.kept.of(table),
+        columns: if table.is_of_sleeps() { &config.sleep_columns } else { &config.columns },
     });
     tables.filter(|section| section.totals.waits() > 0).collect()
 }

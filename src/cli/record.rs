@@ -251,6 +251,7 @@ fn prepare(
         chains: config.plan.extras.holders,
         raw: config.raw,
         begins: config.plan.begins(),
+        sleeps: config.plan.extras.sleeps,
     };
     let mut engine = Engine::new(setup, session.live.cpus());
     engine.seed(session.tasks);

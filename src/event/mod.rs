@@ -8,12 +8,14 @@ mod comm;
 pub mod decode;
 mod futex;
 mod lock;
+mod reason;
 mod switch;
 mod texts;
 
 pub use comm::Comm;
 pub use futex::{FutexCall, FutexOp};
 pub use lock::{LockFlags, WaitKind};
+pub use reason::Reason;
 pub use switch::{LeftAs, SwitchStates};
 pub use texts::{TextId, Texts};
 

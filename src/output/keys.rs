@@ -6,7 +6,7 @@ use super::Summary;
 use super::cgroup::short;
 use super::escape::terminal;
 use super::lock::KnownLock;
-use super::text::{caller_text, comm_text};
+use super::text::{caller_text, comm_text, reason_text};
 use crate::event::{Comm, StackId, Tid, WaitKind};
 use crate::report::{By, ChainId, Part, RowKey, Table};
 use crate::symbols::{Kallsyms, Waiter};
@@ -145,11 +145,11 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
         (Part::Owner(Some(owner)), "owner_tid") => KeyValue::Number(owner.tid.0.into()),
         (Part::Owner(Some(owner)), "owner") => name(owner.comm),
         (Part::Chain(Some(chain)), "chain") => KeyValue::Bytes(chain_text(chain, summary)),
-        (Part::Reason(reason), "reason") => owned(reason),
+        (Part::Reason(reason), "reason") => KeyValue::Text(reason_text(reason, symbols)),
         (Part::Caller(caller, _), "caller") => function(caller, symbols),
         (Part::Stack(stack, kind), "caller") => {
-            let waiter = if kind.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping };
-            function(stack.and_then(|stack| summary.stacks.caller(stack, waiter)), symbols)
+            let caller = |stack| summary.stacks.caller(stack, Waiter::of(kind));
+            function(stack.and_then(caller), symbols)
         }
         (Part::Lock(lock, _), "lock") => KeyValue::Address(lock),
         (Part::Lock(lock, _), "lock_name") => match known_lock(lock, summary) {

@@ -8,7 +8,7 @@ mod streaming;
 use crate::aggregate::{Aggregate, Delta};
 use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::SeededTask;
-use crate::contention::{Begins, OpenWait, Sleepers, Wait};
+use crate::contention::{Begins, OpenWait, Sleepers, Sleeps, Wait};
 use crate::event::decode::Decoder;
 use crate::event::{Body, Cpu, Stamp, Tid};
 use crate::report::{By, Part, RowKey, Table, Witness};
@@ -51,6 +51,8 @@ pub struct Setup {
     pub raw: bool,
     /// Whether the kernel filters some begins out.
     pub begins: Begins,
+    /// Whether sleeps are waits of their own.
+    pub sleeps: bool,
 }
 
 /// Names are kept this long for events that come late.
@@ -63,8 +65,12 @@ pub struct Engine {
     lanes: Vec<Lane>,
     sleepers: Sleepers,
     spaces: Spaces,
+    /// Where they are asked for.
+    sleeps: Option<Sleeps>,
     /// The sleepers' part of what every lane has for its spinners.
     waits: Vec<Wait>,
+    /// The sleeps that ended.
+    slept: Vec<Wait>,
     named: Vec<NamedWait>,
     delta: Delta<RowKey, Witness>,
     kept: Kept,
@@ -108,7 +114,9 @@ impl Engine {
             lanes: cpus.into_iter().map(|cpu| Lane::new(cpu, store())).collect(),
             sleepers: Sleepers::new(setup.begins),
             spaces: Spaces::new(setup.live),
+            sleeps: setup.sleeps.then(Sleeps::default),
             waits: Vec::new(),
+            slept: Vec::new(),
             named: Vec::new(),
             delta: Delta::default(),
             kept: Kept::default(),
@@ -164,6 +172,7 @@ impl Engine {
             lane.forget(count);
         }
         self.waits.clear();
+        self.slept.clear();
         self.named.clear();
         self.processed_ns = self.processed_ns.max(watermark_ns);
     }
@@ -173,6 +182,10 @@ impl Engine {
         let mut open = self.sleepers.finish();
         let holders_forgotten = self.sleepers.holders_forgotten();
         let mut counts = self.sleepers.counts;
+        if let Some(mut sleeps) = self.sleeps {
+            open.extend(sleeps.finish());
+            counts.add(&sleeps.counts);
+        }
         let mut kept = self.kept;
         let mut switches_missing = 0;
         let mut read = Vec::with_capacity(self.lanes.len());
@@ -278,7 +291,9 @@ impl Engine {
     /// Drops names that no open wait needs any more.
     pub fn forget_names(&mut self) {
         let open = self.lanes.iter().filter_map(|lane| lane.spinners.oldest());
-        let oldest = open.chain(self.sleepers.oldest()).map(|head| head.stamp).min();
+        // A sleep's task keeps its name in its sleep, unless somebody else renames it.
+        let renamed = self.sleeps.as_ref().and_then(Sleeps::oldest_renamed);
+        let oldest = open.chain(self.sleepers.oldest()).chain(renamed).map(|head| head.stamp).min();
         if let Some(chaining) = &mut self.chaining {
             chaining.forget_before(oldest.map_or(self.processed_ns, |oldest| oldest.ts_ns));
         }
@@ -316,6 +331,9 @@ impl Engine {
                 Body::FutexEnter(call) => self.spaces.note(&event.head, call.address),
                 _ => {}
             }
+            if let Some(sleeps) = &mut self.sleeps {
+                sleeps.take(event, &mut self.slept);
+            }
             if let Some(wait) = self.sleepers.take(event) {
                 self.waits.push(self.spaces.judged(wait, &self.cache));
             }
@@ -329,7 +347,7 @@ impl Engine {
             return;
         }
         let of_lanes = self.lanes.iter().flat_map(|lane| &lane.waits);
-        for Wait { begin, .. } in of_lanes.chain(&self.waits) {
+        for Wait { begin, .. } in of_lanes.chain(&self.waits).chain(&self.slept) {
             let name = self.cache.name_at(begin.tid, begin.cpu, begin.stamp);
             if self.keep.shows(begin, &name) {
                 self.cache.take_note(begin.tid, begin.stamp);
@@ -368,6 +386,12 @@ impl Engine {
                 self.kept.count_chain(&named, sample.0);
                 self.delta.add(key, sample, witness, aggregate);
             }
+            self.named.push(named);
+        }
+        for wait in &self.slept {
+            let kept = keep.take(wait, None, &with, &mut self.kept);
+            let Some((named, key, sample)) = kept else { continue };
+            self.delta.add(key, (sample, named.split()), named.witness(), aggregate);
             self.named.push(named);
         }
         self.delta.flush(aggregate);

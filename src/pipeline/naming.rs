@@ -4,7 +4,7 @@ use crate::cmdline_cache::{CmdlineCache, TaskName};
 use crate::contention::{Cause, Holder, OpenWait, Process, Wait};
 use crate::event::{Head, StackId};
 use crate::report::Table;
-use crate::symbols::{LockName, StackTable, Waiter};
+use crate::symbols::{LockName, SleepReason, StackTable, Waiter};
 
 use super::mmap_locks::MmapLocks;
 use super::named::{NamedHolder, NamedWait, OpenNamed};
@@ -25,16 +25,17 @@ impl Naming<'_> {
         let begin = &wait.begin;
         let name = self.cache.name_at(begin.tid, begin.cpu, begin.stamp);
         let process = self.process(wait.cause, begin);
+        let sleep = self.sleep_reason(wait.cause, wait.stack);
         NamedWait {
             wait: *wait,
-            table: table(wait),
+            table: table(wait, sleep),
             name,
             caller: self.caller(wait.stack, wait.cause),
             lock_name: self.lock_name(process, begin, wait.lock, wait.cause, wait.stack),
             process,
             holder: wait.holder.map(|holder| self.holder(holder)),
             chain: None,
-            reason: None,
+            reason: sleep.map(|sleep| sleep.reason),
             cgroup: self.cache.cgroup_at(begin.tid, &name, begin.stamp),
             cmdline: self.cache.cmdline_at(begin.tid, &name, begin.stamp),
         }
@@ -51,7 +52,15 @@ impl Naming<'_> {
             caller: self.caller(wait.stack, wait.cause),
             lock_name: self.lock_name(process, begin, wait.lock, wait.cause, wait.stack),
             holder: wait.holder.map(|holder| self.holder(holder)),
+            reason: self.sleep_reason(wait.cause, wait.stack).map(|sleep| sleep.reason),
         }
+    }
+
+    /// What a sleep is for; what is no sleep has no reason.
+    pub(super) fn sleep_reason(&self, cause: Cause, stack: Option<StackId>) -> Option<SleepReason> {
+        let Cause::Sleep(left_as) = cause else { return None };
+        let known = stack.and_then(|stack| self.stacks.sleep_reason(stack));
+        Some(known.unwrap_or_else(|| SleepReason::of_state(left_as)))
     }
 
     fn caller(&self, stack: Option<StackId>, cause: Cause) -> Option<u64> {
@@ -93,14 +102,15 @@ impl Naming<'_> {
 
 /// How the lock is waited for.
 pub(super) fn waiter(cause: Cause) -> Waiter {
-    if cause.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping }
+    if cause.is_spinning() { Waiter::Spinning } else { Waiter::of(cause.kind()) }
 }
 
-fn table(wait: &Wait) -> Table {
+fn table(wait: &Wait, sleep: Option<SleepReason>) -> Table {
     match wait.cause {
         Cause::Lock(_) => Table::Locks,
         Cause::Futex(_) if wait.idle => Table::IdleFutexes,
         Cause::Futex(_) => Table::Futexes,
+        Cause::Sleep(_) if sleep.is_some_and(|sleep| sleep.idle) => Table::IdleSleeps,
         Cause::Sleep(_) => Table::Sleeps,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cmdline_cache::{CmdlineCache, TaskName};
 use crate::contention::Cause;
-use crate::event::Context;
+use crate::event::{Context, Reason};
 use crate::report::{By, Owner, Part};
 
 use super::named::{NamedHolder, NamedWait, known_comm};
@@ -18,7 +18,7 @@ pub(super) fn part(by: By, named: &NamedWait, cache: &CmdlineCache) -> Part {
         (By::Stack, _) => Part::Stack(wait.stack, kind),
         (By::Lock, _) => lock(named),
         (By::Owner, _) => Part::Owner(named.holder.as_ref().map(owner)),
-        (By::Reason, _) => Part::Reason(named.reason.unwrap_or("unknown")),
+        (By::Reason, _) => Part::Reason(named.reason.unwrap_or(Reason::Named("unknown"))),
         (By::Chain, _) => Part::Chain(named.chain),
         (By::Type, _) => Part::Type(kind),
         (By::Cpu, _) => Part::Cpu(begin.cpu),

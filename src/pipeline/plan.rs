@@ -32,7 +32,7 @@ pub(super) const MMAP_LOCK_FROM: (&str, &str) = ("lock", "contention_end");
 pub(super) const MMAP_LOCK_UNTIL: (&str, &str) = ("mmap_lock", "mmap_lock_released");
 
 /// Who runs where, and who wakes whom.
-const SWITCH_EVENT: (&str, &str) = ("sched", "sched_switch");
+pub(super) const SWITCH_EVENT: (&str, &str) = ("sched", "sched_switch");
 pub(super) const WAKING_EVENT: (&str, &str) = ("sched", "sched_waking");
 
 /// Who lets a lock go that others wait for; from 7.2 on.

@@ -126,13 +126,16 @@ impl Sink for Stream<'_> {
     fn wait(&mut self, named: &NamedWait) {
         let comm = known_comm(&named.name);
         let symbols = self.symbols;
+        // Of a sleep both are known without further events.
+        let is_sleep = named.reason.is_some();
         let cgroup = fact_text(named.cgroup, self.texts.cgroups.as_deref());
         let cmdline = fact_text(named.cmdline, self.texts.cmdlines.as_deref());
         let wait = StreamWait {
             cgroup: cgroup.as_ref().map(Option::as_deref),
             cmdline: cmdline.as_ref().map(Option::as_deref),
-            off_cpu: self.shows.split.then_some(named.wait.off_cpu),
-            holder: self.shows.holders.then(|| named.holder.as_ref().map(stream_holder)),
+            off_cpu: (self.shows.split || is_sleep).then_some(named.wait.off_cpu),
+            holder: (self.shows.holders || is_sleep)
+                .then(|| named.holder.as_ref().map(stream_holder)),
             ..stream_wait(named, comm.as_ref())
         };
         self.line(|format, out| match format {

@@ -105,6 +105,7 @@ pub fn stream_open(open: &OpenNamed) -> StreamOpen {
         holder: open.holder.as_ref().map(stream_holder),
         context: open.wait.begin.context,
         caller: open.caller,
+        reason: open.reason,
     }
 }
 

@@ -4,7 +4,7 @@ use super::by::MAX_KEYS;
 use super::{ChainId, Table};
 use crate::aggregate;
 use crate::contention::Process;
-use crate::event::{Comm, Context, Cpu, StackId, TextId, Tid, WaitKind};
+use crate::event::{Comm, Context, Cpu, Reason, StackId, TextId, Tid, WaitKind};
 
 /// A futex: its process and its address there.
 pub type FutexId = (Process, u64);
@@ -45,7 +45,7 @@ pub enum Part {
     /// A chain of waits; none where it is not known, or found no room.
     Chain(Option<ChainId>),
     /// What a task slept for.
-    Reason(&'static str),
+    Reason(Reason),
     /// An interrupt context on top of whichever task, where rows are tasks.
     Interrupt(Context),
     /// A process under its leader's name.

@@ -168,7 +168,7 @@ impl Quality {
     }
 
     /// The counters that ought to be 0, each with the words to show it under.
-    pub fn faults(&self) -> [(&'static str, u64); 29] {
+    pub fn faults(&self) -> [(&'static str, u64); 32] {
         [
             ("waits whose end was lost", self.pairing.lost_end),
             ("waits that end before they begin", self.pairing.clock),
@@ -177,6 +177,9 @@ impl Quality {
             ("futex waits that end before they begin", self.futexes.clock),
             ("futex words forgotten for want of room", self.words_forgotten),
             ("futex waits not followed, too many at once", self.futexes.overflow_depth),
+            ("sleeps whose end was lost", self.sleeps.lost_end),
+            ("sleeps that end before they begin", self.sleeps.clock),
+            ("sleeps not followed, too many tasks", self.sleeps.overflow_depth),
             ("locks whose holders were forgotten for want of room", self.holders_forgotten),
             ("chains of waits refused, table full", self.chains_refused),
             ("tasks whose waits were forgotten, chains may be cut", self.chains_forgotten),
@@ -203,7 +206,7 @@ impl Quality {
     }
 
     /// The counters that only describe the run.
-    pub fn facts(&self) -> [(&'static str, u64); 12] {
+    pub fn facts(&self) -> [(&'static str, u64); 14] {
         [
             ("begins read", self.pairing.begins_read),
             ("ends read", self.pairing.ends_read),
@@ -214,6 +217,8 @@ impl Quality {
             ("waits whose command line could not be read in time", self.cmdlines_unread),
             ("looks into /proc put off", self.looks_put_off),
             ("processes gone before their futexes were named", self.user_spaces_unread),
+            ("sleeps whose begin the kernel did not tell", self.sleeps.orphan_end),
+            ("sleeps whose end the kernel did not tell", self.sleeps.inferred_end),
             ("waits left out: of ftlock itself", self.own),
             ("waits left out: of tasks or CPUs not asked for", self.not_asked),
             ("waits left out: shorter than asked for", self.short),

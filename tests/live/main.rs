@@ -22,6 +22,7 @@ mod names;
 mod perf_checks;
 mod perf_options;
 mod places;
+mod sleeps;
 mod support;
 mod targets;
 mod truth;

@@ -125,6 +125,7 @@ impl Recorded {
             chains: false,
             raw,
             begins,
+            sleeps: false,
         };
         let cpus = (0u16..).zip(&self.rings).map(|(cpu, _)| Cpu(cpu));
         let mut engine = Engine::new(setup, cpus);

@@ -6,6 +6,7 @@ use crate::event::StackId;
 use crate::output::escape::json_name;
 use crate::output::keys::{KeyValue, columns, stack_of, values};
 use crate::output::lock::KnownLock;
+use crate::output::text::reason_text;
 use crate::output::{StreamBlocked, StreamOpen, Summary};
 use crate::report::{
     By, COLUMNS, Column, Identity, Row, RowKey, RowStats, SPLIT_FIELDS, Unit, Witness,
@@ -28,6 +29,8 @@ pub(super) struct JsonOpen<'a> {
     lock_name_by: Option<&'static str>,
     kind: &'static str,
     flags: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     context: &'static str,
     caller: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,6 +51,7 @@ impl<'a> JsonOpen<'a> {
             lock_name: known.map(|known| known.name),
             kind: wait.cause.kind().name(),
             flags: wait.cause.flags().map(|flags| flags.to_string()),
+            reason: wait.reason.map(|reason| reason_text(reason, symbols)),
             context: wait.context.name(),
             caller: wait.caller.map(|addr| caller_name(addr, symbols)),
             holder: wait.holder.as_ref().map(|holder| JsonHolder::new(holder, symbols)),

@@ -310,6 +310,7 @@ fn the_description_names_every_field() {
         lock_name: None,
         stack: None,
         holder: None,
+        reason: None,
         context: Context::Task,
         caller: None,
     };
@@ -325,6 +326,7 @@ fn the_description_names_every_field() {
         by: vec![By::Lock],
         rows: vec![Row { key: RowKey::of(Table::Futexes, [futex]), stats: stats.clone() }],
         totals: &stats,
+        columns: &[],
     }];
     let end = Summary {
         table: Table::Locks,

@@ -247,6 +247,7 @@ fn the_footer_is_perfs_and_then_ours() {
         lock_name: None,
         stack: None,
         holder: None,
+        reason: None,
         context: Context::Task,
         caller: None,
     };

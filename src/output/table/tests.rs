@@ -99,6 +99,7 @@ fn open_wait() -> StreamOpen {
         lock_name: None,
         stack: None,
         holder: None,
+        reason: None,
         context: Context::Task,
         caller: Some(PIPE_WRITE),
     }
