@@ -165,7 +165,7 @@ pub struct TraceArgs {
     pub futex: bool,
     /// Also every sleep of a task, by what it sleeps for: page fault, disk read, pipe, .. in a table of its
     /// own; idle waiting, such as timers and poll, in another. Costs hackbench, which does little else
-    /// than sleep, some 3 % of CPU time beside what locks cost, half of it for stacks
+    /// than sleep, 3 to 5 % of CPU time beside what locks cost
     #[arg(long)]
     pub sleep: bool,
     /// Do not record kernel stacks: cheaper, and no callers
