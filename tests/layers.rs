@@ -21,6 +21,7 @@ const EDGES: [(&str, &[&str]); 12] = [
         "pipeline",
         &[
             "tracefs",
+            "trace_file",
             "event",
             "symbols",
             "cmdline_cache",
@@ -35,6 +36,7 @@ const EDGES: [(&str, &[&str]); 12] = [
         &[
             "pipeline",
             "tracefs",
+            "trace_file",
             "event",
             "symbols",
             "cmdline_cache",

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use crate::pipeline::{self, CannotStart};
-use crate::tracefs;
+use crate::{trace_file, tracefs};
 
 /// Everything done.
 pub(super) const DONE: u8 = 0;
@@ -61,6 +61,9 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         return Some(format!("sudo {}", command_line()));
     }
     if let Some(error) = error.downcast_ref::<pipeline::Error>() {
+        return error.hint();
+    }
+    if let Some(error) = error.downcast_ref::<trace_file::Error>() {
         return error.hint();
     }
     error.downcast_ref::<tracefs::Error>().and_then(tracefs::Error::hint)

@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use crate::cmdline_cache::proc::PidNamespace;
-use crate::pipeline::{Engine, Live, Signals, Stream, Watched, Workload};
+use crate::pipeline::{Engine, Live, Signals, Stream, Watched, Workload, status_code};
 
 use super::config::RecordConfig;
+use super::exit::{DONE, FAILED};
 use super::meter::Meter;
 use super::notes::Notes;
+use super::save;
 
 /// How long a command gets to end by itself after the signal that ends us: on a terminal it got
 /// the same one.
@@ -19,6 +21,9 @@ const BY_ITSELF: Duration = Duration::from_millis(100);
 
 /// How long it gets after we have passed the signal on.
 const AFTER_SIGNAL: Duration = Duration::from_secs(2);
+
+/// How often rings are read at least where they are only saved: what a killed run lacks.
+const SAVING: Duration = Duration::from_millis(500);
 
 /// How often names that nothing needs are dropped.
 const FORGET: Duration = Duration::from_secs(1);
@@ -36,6 +41,8 @@ pub(super) enum Ending {
     Unread,
     /// The stream cannot be written.
     StreamFailed,
+    /// Saving was all there was to do, and ended.
+    NothingSaved,
 }
 
 /// A run on its way.
@@ -59,13 +66,18 @@ impl Run<'_> {
     pub(super) fn trace(
         &mut self,
         live: &mut Live,
-        engine: &mut Engine,
+        engine: &mut Option<Engine>,
         stream: &mut Option<Stream<'_>>,
     ) -> anyhow::Result<Ending> {
+        let tick = match engine {
+            Some(_) => self.config.tick,
+            None => self.config.tick.max(SAVING),
+        };
         loop {
-            let unread = live.wait(self.config.tick)?;
+            let unread = live.wait(tick)?;
             self.signals.drain();
-            live.pump(engine, stream)?;
+            live.pump(engine.as_mut(), stream)?;
+            save::tell_news(live, engine.as_mut());
             if let Some(stream) = stream {
                 stream.flush();
                 if let Some(kind) = stream.queue().failed() {
@@ -78,21 +90,34 @@ impl Run<'_> {
             if let Some(ending) = self.over()? {
                 return Ok(ending);
             }
+            if engine.is_none() && !live.saver().is_some_and(|saver| saver.is_saving()) {
+                return Ok(self.stop_command(Ending::NothingSaved));
+            }
             if self.forgot.elapsed() >= FORGET {
                 self.look_after_names(live, engine)?;
             }
             let (notes, meter) = (&mut self.notes, &mut self.meter);
-            notes.status(|| status(engine, meter));
+            notes.status(|| status(engine.as_ref(), live, meter));
         }
     }
 
     /// Drops names that nothing needs; after a loss, looks who is there now.
-    fn look_after_names(&mut self, live: &Live, engine: &mut Engine) -> anyhow::Result<()> {
+    fn look_after_names(
+        &mut self,
+        live: &mut Live,
+        engine: &mut Option<Engine>,
+    ) -> anyhow::Result<()> {
         self.forgot = Instant::now();
-        engine.forget_names();
-        if engine.gaps() > self.gaps && self.namespace == PidNamespace::Initial {
-            self.gaps = engine.gaps();
-            engine.seed(live.tasks()?);
+        engine.iter_mut().for_each(Engine::forget_names);
+        let gaps = match (&engine, live.saver()) {
+            (Some(engine), _) => engine.gaps(),
+            (None, saver) => saver.map_or(0, |saver| saver.losses()),
+        };
+        if gaps > self.gaps && self.namespace == PidNamespace::Initial {
+            self.gaps = gaps;
+            let tasks = live.tasks()?;
+            save::tell_tasks(live, &tasks);
+            engine.iter_mut().for_each(|engine| engine.seed(tasks.iter().copied()));
         }
         Ok(())
     }
@@ -127,16 +152,33 @@ impl Run<'_> {
 }
 
 /// How the run fares.
-fn status(engine: &Engine, meter: &mut Meter) -> String {
+fn status(engine: Option<&Engine>, live: &mut Live, meter: &mut Meter) -> String {
     let elapsed = humantime::format_duration(Duration::from_secs(meter.elapsed().as_secs()));
-    let (waits, lost, percent) = (engine.waits(), engine.missed(), meter.percent());
-    format!(
-        "ftlock: {elapsed}, {waits} waits, {lost} events lost, {percent:.1} % CPU; Ctrl-C ends it"
-    )
+    let percent = meter.percent();
+    let done = match engine {
+        Some(engine) => format!("{} waits, {} events lost", engine.waits(), engine.missed()),
+        None => {
+            let bytes = live.saver().map_or(0, |saver| saver.bytes());
+            format!("{} MB saved", bytes >> 20)
+        }
+    };
+    format!("ftlock: {elapsed}, {done}, {percent:.1} % CPU; Ctrl-C ends it")
 }
 
 impl Ending {
-    fn of_write(kind: io::ErrorKind) -> Ending {
+    /// The exit status of a run whose data is complete.
+    pub(super) fn status(&self, config: &RecordConfig) -> u8 {
+        match *self {
+            Ending::Command(status) => status_code(status),
+            Ending::Signal(signal) if !config.command.is_empty() => {
+                u8::try_from(128 + signal).unwrap_or(FAILED)
+            }
+            Ending::StreamFailed => FAILED,
+            Ending::Signal(_) | Ending::TargetsGone | Ending::Unread | Ending::NothingSaved => DONE,
+        }
+    }
+
+    pub(super) fn of_write(kind: io::ErrorKind) -> Ending {
         match kind {
             io::ErrorKind::BrokenPipe => Ending::Unread,
             _ => Ending::StreamFailed,

@@ -56,7 +56,7 @@ pub struct Setup {
     pub uname: String,
     /// The program that records.
     pub writer: String,
-    /// ftlock's own configuration.
+    /// What ftlock itself says about its run, without a NUL; there is room to add more.
     pub ftlock: Vec<u8>,
     /// The kernel's texts; `saved_cmdlines` as far as known at the start.
     pub texts: Texts,
@@ -164,6 +164,25 @@ impl Writer {
         let names = layout::names(saved_cmdlines, room);
         self.write(&names.bytes, self.layout.names_at)?;
         Ok(names.left_out_bytes)
+    }
+
+    /// How many more bytes [`Writer::add_ftlock`] takes.
+    pub fn ftlock_room_bytes(&self) -> usize {
+        self.layout.ftlock_room_bytes
+    }
+
+    /// Adds to what ftlock says about its run.
+    ///
+    /// # Errors
+    /// If the system refuses, or there is no room for all of it: then nothing was added.
+    pub fn add_ftlock(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let left = self.layout.ftlock_room_bytes.checked_sub(bytes.len());
+        let no_room = || Error::io("write", &self.path, io::ErrorKind::WriteZero.into());
+        let left = left.ok_or_else(no_room)?;
+        self.write(bytes, self.layout.ftlock_end)?;
+        self.layout.ftlock_end += bytes.len() as u64;
+        self.layout.ftlock_room_bytes = left;
+        Ok(())
     }
 
     /// Stores the last names, moves the rings together and cuts the file to size.

@@ -1,0 +1,239 @@
+//! Saving what is read from the rings, as it is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::event::Cpu;
+use crate::trace_file::{self, Finished, Setup, Texts, Version, Writer, live_texts};
+use crate::tracefs::{Arena, Endian, Instance};
+
+use super::live::Live;
+use super::plan::Plan;
+use super::session::events;
+
+/// Events were lost before the sub-buffer: the commit word's bit (kernel/trace/ring_buffer.c, 6.18).
+const LOST: u32 = 1 << 31;
+
+/// The `commit` word lies behind the time stamp.
+const COMMIT_AT: usize = 8;
+
+/// Gaps that are remembered until they are taken.
+const MOST_GAPS: usize = 1 << 12;
+
+/// What to save beside the rings.
+#[derive(Debug)]
+pub struct Beside {
+    /// The file format's version.
+    pub version: Version,
+    /// Kernel, host, release and machine.
+    pub uname: String,
+    /// What ftlock says about its run.
+    pub ftlock: Vec<u8>,
+    /// The symbols, if not those of /proc/kallsyms.
+    pub kallsyms: Option<Vec<u8>>,
+    /// A line for each thread known so far: its id, a blank, its name.
+    pub names: Vec<u8>,
+    /// Saving stops before the rings are larger than this together.
+    pub max_bytes: Option<u64>,
+}
+
+/// Writes each ring's sub-buffers to a file, until something stops it.
+#[derive(Debug)]
+pub struct Saver {
+    writer: Writer,
+    /// How many sub-buffers of each CPU there are.
+    written: Vec<(Cpu, u64)>,
+    max_bytes: Option<u64>,
+    stopped: Option<Stopped>,
+    gaps: Vec<SavedGap>,
+    losses: u64,
+    left_out: u64,
+    /// Those at the start, and where the kernel has more.
+    names: Vec<u8>,
+    kernels_names: PathBuf,
+}
+
+/// Why saving stopped before the run ended.
+#[derive(Debug)]
+pub enum Stopped {
+    /// The file is as large as it may be.
+    Full,
+    /// It cannot be written.
+    Failed(trace_file::Error),
+}
+
+/// Events are missing before a sub-buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SavedGap {
+    /// The CPU.
+    pub cpu: Cpu,
+    /// The sub-buffer, by its number in the file.
+    pub sub_buffer: u64,
+    /// Everything up to here was read before: the gap lies behind it.
+    pub read_up_to_ns: u64,
+}
+
+/// How a file came out.
+#[derive(Debug)]
+pub struct Saved {
+    /// The file as it is now, or why it could not be finished: it can be read all the same.
+    pub finished: Result<Finished, trace_file::Error>,
+    /// Why not all was saved.
+    pub stopped: Option<Stopped>,
+}
+
+impl Saver {
+    /// Creates the file for what `live` reads from now on, and `plan` makes it record.
+    ///
+    /// # Errors
+    /// If it cannot be created, or the kernel does not tell its formats.
+    pub fn create(
+        path: &Path,
+        beside: Beside,
+        live: &mut Live,
+        plan: &Plan,
+    ) -> Result<Saver, SaveError> {
+        let cpus: Vec<Cpu> = live.cpus().collect();
+        let instance = live.instance();
+        let root = instance.path().ancestors().nth(2).unwrap_or(instance.path());
+        let kernels_names = root.join("saved_cmdlines");
+        // Those of ftrace itself are all stored anyway.
+        let events = events(instance, plan).into_iter().filter(|(system, _)| *system != "ftrace");
+        let mut texts = live_texts(instance, &events.collect::<Vec<_>>())?;
+        texts.saved_cmdlines = merged(&[&beside.names, &texts.saved_cmdlines]);
+        if let Some(kallsyms) = beside.kallsyms {
+            texts.kallsyms = kallsyms;
+        }
+        let setup = Setup {
+            version: beside.version,
+            subbuf_size: u32::try_from(instance.subbuf_size()).unwrap_or(u32::MAX),
+            cpus: cpus.iter().map(|cpu| cpu.0).collect(),
+            clock: plan.instance.clock.name().to_owned(),
+            uname: beside.uname,
+            writer: format!("ftlock {}", env!("CARGO_PKG_VERSION")),
+            ftlock: beside.ftlock,
+            texts,
+        };
+        Ok(Saver {
+            writer: Writer::create(path, &setup)?,
+            written: cpus.into_iter().map(|cpu| (cpu, 0)).collect(),
+            max_bytes: beside.max_bytes,
+            stopped: None,
+            gaps: Vec::new(),
+            losses: 0,
+            left_out: 0,
+            names: beside.names,
+            kernels_names,
+        })
+    }
+
+    /// Whether saving goes on.
+    pub fn is_saving(&self) -> bool {
+        self.stopped.is_none()
+    }
+
+    /// Bytes of rings so far.
+    pub fn bytes(&self) -> u64 {
+        self.writer.rings_bytes()
+    }
+
+    /// How many sub-buffers so far have events missing before them.
+    pub fn losses(&self) -> u64 {
+        self.losses
+    }
+
+    /// The gaps since this was last asked.
+    pub fn take_gaps(&mut self) -> Vec<SavedGap> {
+        std::mem::take(&mut self.gaps)
+    }
+
+    /// Adds to what ftlock says about its run, but for the last `reserve` bytes of its room.
+    pub fn add(&mut self, text: &[u8], reserve: usize) {
+        let room = self.writer.ftlock_room_bytes().saturating_sub(reserve);
+        let added = text.len() <= room && self.writer.add_ftlock(text).is_ok();
+        self.left_out += u64::from(!added);
+    }
+
+    /// How often there was no room for it.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Saves what a drain of a CPU's ring brought, everything before `read_up_to_ns` having been
+    /// read before.
+    pub(super) fn take(&mut self, cpu: Cpu, arena: &Arena, read_up_to_ns: u64) {
+        for chunk in arena.chunks() {
+            if self.stopped.is_some() {
+                return;
+            }
+            let bytes = self.bytes().saturating_add(chunk.bytes.len() as u64);
+            if self.max_bytes.is_some_and(|most| bytes > most) {
+                self.stopped = Some(Stopped::Full);
+                return;
+            }
+            self.note_loss(cpu, chunk.bytes, read_up_to_ns);
+            match self.writer.append(cpu.0, chunk.bytes) {
+                Ok(()) => self.written_of(cpu).into_iter().for_each(|count| *count += 1),
+                Err(error) => self.stopped = Some(Stopped::Failed(error)),
+            }
+        }
+    }
+
+    /// Stores the rings' counters, if everything they count was saved.
+    pub(super) fn set_stats(&mut self, instance: &Instance) {
+        for (cpu, _) in self.written.iter().filter(|_| self.stopped.is_none()) {
+            // Without them the file tells less, and is whole all the same.
+            let text = instance.stats_text(cpu.0);
+            let _ = text.map(|text| self.writer.set_stats(cpu.0, &text)).is_ok();
+        }
+    }
+
+    /// Finishes the file, with the names that the kernel knows now.
+    pub fn finish(self) -> Saved {
+        let now = fs::read(&self.kernels_names).unwrap_or_default();
+        let names = merged(&[&self.names, &now]);
+        Saved { finished: self.writer.finish(&names), stopped: self.stopped }
+    }
+
+    fn written_of(&mut self, cpu: Cpu) -> Option<&mut u64> {
+        self.written.iter_mut().find(|(of, _)| *of == cpu).map(|(_, count)| count)
+    }
+
+    fn note_loss(&mut self, cpu: Cpu, sub_buffer: &[u8], read_up_to_ns: u64) {
+        if !is_behind_loss(sub_buffer) {
+            return;
+        }
+        self.losses += 1;
+        let number = self.written_of(cpu).map(|count| *count);
+        if let Some(sub_buffer) = number.filter(|_| self.gaps.len() < MOST_GAPS) {
+            self.gaps.push(SavedGap { cpu, sub_buffer, read_up_to_ns });
+        }
+    }
+}
+
+/// Why nothing can be saved.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    /// The file.
+    #[error(transparent)]
+    File(#[from] trace_file::Error),
+    /// What the kernel should have told.
+    #[error(transparent)]
+    Tracefs(#[from] crate::tracefs::Error),
+}
+
+/// The lines of several lists of names: of each thread that of the last one.
+fn merged(lists: &[&[u8]]) -> Vec<u8> {
+    let texts = Texts { saved_cmdlines: lists.concat(), ..Texts::default() };
+    let names: BTreeMap<u32, &[u8]> = texts.saved_names().collect();
+    let line = |(tid, name): (u32, &[u8])| [format!("{tid} ").as_bytes(), name, b"\n"].concat();
+    names.into_iter().flat_map(line).collect()
+}
+
+/// Whether the commit word of this machine's kernel has the mark, which is in its lower half.
+fn is_behind_loss(sub_buffer: &[u8]) -> bool {
+    let at = if Endian::NATIVE == Endian::Big && size_of::<usize>() == 8 { 4 } else { 0 };
+    let low = sub_buffer.get(COMMIT_AT + at..).and_then(|bytes| bytes.first_chunk());
+    low.is_some_and(|low| u32::from_ne_bytes(*low) & LOST != 0)
+}
