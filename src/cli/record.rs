@@ -56,7 +56,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     engine.seed(tasks.iter().copied());
     let mut engine = Some(engine);
     if let Some(save) = &config.save {
-        let started = Started { live: &mut live, tasks: &tasks, own, namespace };
+        let started = Started { live: &mut live, tasks: &tasks, own, namespace, layout };
         let saver = save::create(config, save, started, engine.as_mut(), &facts)?;
         live.save_to(saver);
         engine.take_if(|_| !save.reports);

@@ -78,6 +78,13 @@ impl Run<'_> {
             self.signals.drain();
             live.pump(engine.as_mut(), stream)?;
             save::tell_news(live, engine.as_mut());
+            // From a loss on until tasks are looked at anew.
+            let in_doubt = |engine: &&Engine| {
+                self.namespace == PidNamespace::Initial && engine.gaps() > self.gaps
+            };
+            if let Some(engine) = engine.as_ref().filter(in_doubt) {
+                save::tell_window(live, engine.processed_ns());
+            }
             if let Some(stream) = stream {
                 stream.flush();
                 if let Some(kind) = stream.queue().failed() {

@@ -11,6 +11,8 @@ use crate::cmdline_cache::proc::PidNamespace;
 use crate::event::{Stamp, Tid};
 use crate::pipeline::{Beside, Ended, Engine, Live, SaveError, Saver, Stopped};
 
+use crate::tracefs::SubbufLayout;
+
 use super::byte_text::ByteText;
 use super::config::{RecordConfig, SaveConfig};
 use super::exit::{self, DONE, INCOMPLETE};
@@ -29,6 +31,7 @@ pub(super) struct Started<'a> {
     pub(super) tasks: &'a [(SeededTask, Stamp)],
     pub(super) own: Tid,
     pub(super) namespace: PidNamespace,
+    pub(super) layout: SubbufLayout,
 }
 
 /// Creates the file; `engine` knows more of those who were there.
@@ -55,7 +58,7 @@ pub(super) fn create(
         names: names(started.tasks),
         max_bytes: save.max_bytes,
     };
-    let saver = Saver::create(&save.path, beside, started.live, &config.plan);
+    let saver = Saver::create(&save.path, beside, started.layout, started.live, &config.plan);
     // Each has its own exit status and hint.
     saver.map_err(|error| match error {
         SaveError::File(error) => error.into(),
@@ -116,6 +119,13 @@ pub(super) fn tell_news(live: &mut Live, engine: Option<&mut Engine>) {
     }
     for look in engine.map(Engine::take_looks).unwrap_or_default() {
         saver.add(&Line::of_look(look).text(), END_BYTES);
+    }
+}
+
+/// Names were given up to an instant, some of them in doubt.
+pub(super) fn tell_window(live: &mut Live, up_to_ns: u64) {
+    if let Some(saver) = live.saver() {
+        saver.add(&Line::Window { up_to_ns }.text(), END_BYTES);
     }
 }
 

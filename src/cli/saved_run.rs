@@ -29,6 +29,8 @@ pub(super) enum Line {
     Start(Start),
     /// Events are missing before a sub-buffer.
     Gap { cpu: u16, sub_buffer: u64, read_up_to_ns: u64 },
+    /// Names were given up to here: told while a loss leaves them in doubt, for what is learned in time counts.
+    Window { up_to_ns: u64 },
     /// How it ended: the last line.
     End(End),
     /// Of another version.
@@ -200,10 +202,8 @@ impl SavedRun {
         let is_start = self.start.is_none();
         match line {
             Line::Task(line) if is_start => self.tasks.push(line.task()),
-            Line::Task(line) => match self.tidings.last_mut() {
-                Some(Tiding::Tasks(tasks)) => tasks.push(line.task()),
-                _ => self.tidings.push(Tiding::Tasks(vec![line.task()])),
-            },
+            Line::Task(line) => self.task(line.task()),
+            Line::Window { up_to_ns } => self.tidings.push(Tiding::Window(up_to_ns)),
             Line::Cgroup(line) => self.look(line.look(Said::Cgroup)),
             Line::Cmdline(line) => self.look(line.look(Said::Cmdline)),
             Line::Gap { cpu, sub_buffer, read_up_to_ns } => {
@@ -213,6 +213,15 @@ impl SavedRun {
             Line::End(end) => self.end = Some(end),
             Line::Run(_) | Line::Other => {}
         }
+    }
+
+    fn task(&mut self, task: (SeededTask, Stamp)) {
+        let window_ns = match self.tidings.last_mut() {
+            Some(Tiding::Tasks { tasks, .. }) => return tasks.push(task),
+            Some(Tiding::Window(window_ns)) => *window_ns,
+            _ => task.1.ts_ns,
+        };
+        self.tidings.push(Tiding::Tasks { window_ns, tasks: vec![task] });
     }
 
     fn look(&mut self, look: Look) {

@@ -145,6 +145,11 @@ impl Engine {
         self.lanes.get(index).map_or(0, Lane::last_ns)
     }
 
+    /// Up to where windows were processed.
+    pub fn processed_ns(&self) -> u64 {
+        self.processed_ns
+    }
+
     /// How many events of the `index`th CPU are decoded and in no window yet.
     pub fn pending(&self, index: usize) -> usize {
         self.lanes.get(index).map_or(0, |lane| lane.events.len())

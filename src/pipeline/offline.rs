@@ -53,8 +53,16 @@ struct OneRing {
 /// What the recorder learned elsewhere than from events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tiding {
-    /// Tasks that /proc showed, each with the instant just before.
-    Tasks(Vec<(SeededTask, Stamp)>),
+    /// A window ended here.
+    Window(u64),
+    /// Tasks that /proc showed, each with the instant just before, behind the window that ended at
+    /// `window_ns`.
+    Tasks {
+        /// The window's end.
+        window_ns: u64,
+        /// The tasks.
+        tasks: Vec<(SeededTask, Stamp)>,
+    },
     /// What /proc said beyond names.
     Look(Look),
 }
@@ -62,7 +70,7 @@ pub enum Tiding {
 impl Tiding {
     fn at_ns(&self) -> u64 {
         match self {
-            Tiding::Tasks(tasks) => tasks.first().map_or(0, |(_, at)| at.ts_ns),
+            Tiding::Window(window_ns) | Tiding::Tasks { window_ns, .. } => *window_ns,
             Tiding::Look(look) => look.at.ts_ns,
         }
     }
@@ -195,7 +203,8 @@ impl Offline {
         while let Some(tiding) = self.tidings.pop_front_if(|tiding| tiding.at_ns() <= up_to_ns) {
             let at_ns = tiding.at_ns();
             match tiding {
-                Tiding::Tasks(tasks) => {
+                Tiding::Window(_) => engine.window(at_ns, sink),
+                Tiding::Tasks { tasks, .. } => {
                     engine.window(at_ns, sink);
                     engine.seed(tasks);
                 }

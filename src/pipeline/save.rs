@@ -1,4 +1,5 @@
-//! Saving what is read from the rings, as it is.
+//! Saving what is read from the rings, as it is; but what was read before a sub-buffer was full goes
+//! together with what follows.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,17 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::event::Cpu;
 use crate::trace_file::{self, Finished, Setup, Texts, Version, Writer, live_texts};
-use crate::tracefs::{Arena, Endian, Instance};
+use crate::tracefs::{Abi, Arena, Endian, Instance, SubbufLayout, Tail, is_behind_loss};
 
 use super::live::Live;
 use super::plan::Plan;
 use super::session::events;
-
-/// Events were lost before the sub-buffer: the commit word's bit (kernel/trace/ring_buffer.c, 6.18).
-const LOST: u32 = 1 << 31;
-
-/// The `commit` word lies behind the time stamp.
-const COMMIT_AT: usize = 8;
 
 /// Gaps that are remembered until they are taken.
 const MOST_GAPS: usize = 1 << 12;
@@ -42,8 +37,9 @@ pub struct Beside {
 #[derive(Debug)]
 pub struct Saver {
     writer: Writer,
-    /// How many sub-buffers of each CPU there are.
-    written: Vec<(Cpu, u64)>,
+    layout: SubbufLayout,
+    abi: Abi,
+    rings: Vec<Ring>,
     max_bytes: Option<u64>,
     stopped: Option<Stopped>,
     gaps: Vec<SavedGap>,
@@ -52,6 +48,15 @@ pub struct Saver {
     /// Those at the start, and where the kernel has more.
     names: Vec<u8>,
     kernels_names: PathBuf,
+}
+
+/// One CPU's ring in the file.
+#[derive(Debug)]
+struct Ring {
+    cpu: Cpu,
+    sub_buffers: u64,
+    /// The end of the last one, if it takes more.
+    tail: Option<Tail>,
 }
 
 /// Why saving stopped before the run ended.
@@ -91,6 +96,7 @@ impl Saver {
     pub fn create(
         path: &Path,
         beside: Beside,
+        layout: SubbufLayout,
         live: &mut Live,
         plan: &Plan,
     ) -> Result<Saver, SaveError> {
@@ -115,9 +121,12 @@ impl Saver {
             ftlock: beside.ftlock,
             texts,
         };
+        let ring = |cpu| Ring { cpu, sub_buffers: 0, tail: None };
         Ok(Saver {
             writer: Writer::create(path, &setup)?,
-            written: cpus.into_iter().map(|cpu| (cpu, 0)).collect(),
+            abi: Abi::new(Endian::NATIVE, &layout),
+            layout,
+            rings: cpus.into_iter().map(ring).collect(),
             max_bytes: beside.max_bytes,
             stopped: None,
             gaps: Vec::new(),
@@ -164,25 +173,40 @@ impl Saver {
     /// read before.
     pub(super) fn take(&mut self, cpu: Cpu, arena: &Arena, read_up_to_ns: u64) {
         for chunk in arena.chunks() {
-            if self.stopped.is_some() {
-                return;
-            }
-            let bytes = self.bytes().saturating_add(chunk.bytes.len() as u64);
-            if self.max_bytes.is_some_and(|most| bytes > most) {
-                self.stopped = Some(Stopped::Full);
-                return;
-            }
-            self.note_loss(cpu, chunk.bytes, read_up_to_ns);
-            match self.writer.append(cpu.0, chunk.bytes) {
-                Ok(()) => self.written_of(cpu).into_iter().for_each(|count| *count += 1),
-                Err(error) => self.stopped = Some(Stopped::Failed(error)),
+            if self.stopped.is_none() {
+                self.stopped = self.save(cpu, chunk.bytes, read_up_to_ns).err();
             }
         }
     }
 
+    fn save(&mut self, cpu: Cpu, sub_buffer: &[u8], read_up_to_ns: u64) -> Result<(), Stopped> {
+        let (layout, abi) = (&self.layout, self.abi);
+        let Some(ring) = self.rings.iter_mut().find(|ring| ring.cpu == cpu) else { return Ok(()) };
+        let joined = ring.tail.as_mut().and_then(|tail| tail.join(sub_buffer, layout, abi));
+        if let Some(joined) = joined {
+            let written = self.writer.write_into_last(cpu.0, joined.records_at, &joined.records);
+            let word = || self.writer.write_into_last(cpu.0, joined.commit_at, &joined.commit);
+            return written.and_then(|()| word()).map_err(Stopped::Failed);
+        }
+        let bytes = self.writer.rings_bytes().saturating_add(sub_buffer.len() as u64);
+        if self.max_bytes.is_some_and(|most| bytes > most) {
+            return Err(Stopped::Full);
+        }
+        if is_behind_loss(sub_buffer, layout, abi) {
+            self.losses += 1;
+            if self.gaps.len() < MOST_GAPS {
+                self.gaps.push(SavedGap { cpu, sub_buffer: ring.sub_buffers, read_up_to_ns });
+            }
+        }
+        self.writer.append(cpu.0, sub_buffer).map_err(Stopped::Failed)?;
+        ring.sub_buffers += 1;
+        ring.tail = Tail::of(sub_buffer, layout, abi);
+        Ok(())
+    }
+
     /// Stores the rings' counters, if everything they count was saved.
     pub(super) fn set_stats(&mut self, instance: &Instance) {
-        for (cpu, _) in self.written.iter().filter(|_| self.stopped.is_none()) {
+        for Ring { cpu, .. } in self.rings.iter().filter(|_| self.stopped.is_none()) {
             // Without them the file tells less, and is whole all the same.
             let text = instance.stats_text(cpu.0);
             let _ = text.map(|text| self.writer.set_stats(cpu.0, &text)).is_ok();
@@ -194,21 +218,6 @@ impl Saver {
         let now = fs::read(&self.kernels_names).unwrap_or_default();
         let names = merged(&[&self.names, &now]);
         Saved { finished: self.writer.finish(&names), stopped: self.stopped }
-    }
-
-    fn written_of(&mut self, cpu: Cpu) -> Option<&mut u64> {
-        self.written.iter_mut().find(|(of, _)| *of == cpu).map(|(_, count)| count)
-    }
-
-    fn note_loss(&mut self, cpu: Cpu, sub_buffer: &[u8], read_up_to_ns: u64) {
-        if !is_behind_loss(sub_buffer) {
-            return;
-        }
-        self.losses += 1;
-        let number = self.written_of(cpu).map(|count| *count);
-        if let Some(sub_buffer) = number.filter(|_| self.gaps.len() < MOST_GAPS) {
-            self.gaps.push(SavedGap { cpu, sub_buffer, read_up_to_ns });
-        }
     }
 }
 
@@ -229,11 +238,4 @@ fn merged(lists: &[&[u8]]) -> Vec<u8> {
     let names: BTreeMap<u32, &[u8]> = texts.saved_names().collect();
     let line = |(tid, name): (u32, &[u8])| [format!("{tid} ").as_bytes(), name, b"\n"].concat();
     names.into_iter().flat_map(line).collect()
-}
-
-/// Whether the commit word of this machine's kernel has the mark, which is in its lower half.
-fn is_behind_loss(sub_buffer: &[u8]) -> bool {
-    let at = if Endian::NATIVE == Endian::Big && size_of::<usize>() == 8 { 4 } else { 0 };
-    let low = sub_buffer.get(COMMIT_AT + at..).and_then(|bytes| bytes.first_chunk());
-    low.is_some_and(|low| u32::from_ne_bytes(*low) & LOST != 0)
 }

@@ -20,6 +20,7 @@ mod names;
 mod perf_checks;
 mod perf_options;
 mod places;
+mod saved;
 mod support;
 mod targets;
 mod truth;

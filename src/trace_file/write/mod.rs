@@ -143,6 +143,23 @@ impl Writer {
         end.map_err(|source| Error::io("write", &self.path, source))
     }
 
+    /// Writes into the last sub-buffer of a CPU's ring, from its byte `at` on.
+    ///
+    /// # Errors
+    /// If the system refuses, or there is no sub-buffer that these bytes lie in.
+    pub fn write_into_last(&self, cpu: u16, at: usize, bytes: &[u8]) -> Result<(), Error> {
+        let end = (at as u64).saturating_add(bytes.len() as u64);
+        let ring = self.rings.iter().find(|ring| ring.cpu == cpu && end <= self.subbuf_size);
+        let last = ring.and_then(|ring| {
+            let before = ring.size_bytes.checked_sub(self.subbuf_size)?;
+            Some(ring.offset + before)
+        });
+        match last {
+            Some(last) => self.write(bytes, last + at as u64),
+            None => Err(Error::NoPlace { path: self.path.clone(), cpu }),
+        }
+    }
+
     /// Bytes of rings so far.
     pub fn rings_bytes(&self) -> u64 {
         self.rings.iter().map(|ring| ring.size_bytes).sum()
