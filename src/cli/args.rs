@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::arg_values::parse_speed;
 use super::common_args::{CommonArgs, KernelArgs};
 use super::perf_args::PerfArgs;
 use super::save_args::SaveArgs;
@@ -62,6 +63,12 @@ pub struct RecordArgs {
     /// Only waits that begin on these CPUs, such as 0,3-7
     #[arg(short = 'C', long, value_name = "CPULIST")]
     pub cpu: Option<String>,
+    /// Show a saved trace as if it happened now, instead of tracing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "save"])]
+    pub replay: Option<PathBuf>,
+    /// How fast a replayed trace goes by; 0: as fast as it can be read
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_speed, requires = "replay")]
+    pub speed: f64,
     /// The command to trace, with its arguments
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,

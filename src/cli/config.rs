@@ -94,7 +94,8 @@ impl RecordConfig {
         let save = save(&args.save, &args.kernel)?;
         let config = RecordConfig::new(whose, cpus, args.command.clone(), &args.common)?;
         let config = config.asking(&args.kernel)?;
-        Ok(RecordConfig { save, notes: args.perf.notes().collect(), ..config })
+        let stream = config.stream.filter(|_| save.as_ref().is_none_or(|save| save.reports));
+        Ok(RecordConfig { stream, save, notes: args.perf.notes().collect(), ..config })
     }
 
     /// What `demo` was asked for: `command` is its workload.

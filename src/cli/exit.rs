@@ -29,6 +29,15 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// Something that a saved trace does not tell.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub(super) struct Lacking {
+    pub(super) what: String,
+    /// How to record it.
+    pub(super) hint: String,
+}
+
 /// Tells an error, with the command that mends it, and gives its exit status.
 pub(super) fn tell(error: &anyhow::Error) -> u8 {
     let mut text = format!("ftlock: {error}");
@@ -62,6 +71,9 @@ fn hint(error: &anyhow::Error) -> Option<String> {
     }
     if let Some(error) = error.downcast_ref::<pipeline::Error>() {
         return error.hint();
+    }
+    if let Some(lacking) = error.downcast_ref::<Lacking>() {
+        return Some(lacking.hint.clone());
     }
     if let Some(error) = error.downcast_ref::<trace_file::Error>() {
         return error.hint();

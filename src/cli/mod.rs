@@ -20,6 +20,7 @@ mod perf_args;
 mod print;
 mod record;
 mod recording;
+mod replay;
 mod report;
 mod run;
 mod save;

@@ -24,6 +24,7 @@ use super::facts::Facts;
 use super::meter::Meter;
 use super::notes::Notes;
 use super::outcome::{Outcome, conclude};
+use super::replay;
 use super::run::Run;
 use super::save::{self, Started};
 use super::saved_run::End;
@@ -31,7 +32,10 @@ use super::stages::{Traced, engine, stream};
 
 /// Runs `ftlock record`.
 pub(super) fn run(args: &RecordArgs) -> anyhow::Result<u8> {
-    record(&RecordConfig::of_record(args)?)
+    match &args.replay {
+        Some(file) => replay::run(args, file),
+        None => record(&RecordConfig::of_record(args)?),
+    }
 }
 
 /// Records as configured; returns the exit status.

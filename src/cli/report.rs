@@ -8,8 +8,9 @@ use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{Ended, Engine, Extras, Offline, Results, Stream};
 
 use super::args::ReportArgs;
+use super::common_args::CommonArgs;
 use super::config::{RecordConfig, Whose, cpus};
-use super::exit::{self, FAILED, Usage};
+use super::exit::{self, FAILED, Lacking, Usage};
 use super::facts::Facts;
 use super::notes::Notes;
 use super::outcome::{Outcome, conclude};
@@ -23,40 +24,47 @@ use super::stages::{engine, stream};
 pub(super) fn run(args: &ReportArgs) -> anyhow::Result<u8> {
     let path = args.input.as_ref().unwrap_or(&args.file);
     let recording = Recording::open(path, args.buffer.as_deref())?;
-    let config = configure(args, &recording)?;
-    show(&config, &recording, read_all)
-}
-
-/// What was asked for of the recording.
-fn configure(args: &ReportArgs, recording: &Recording) -> Result<RecordConfig, Usage> {
-    let whose = match args {
-        _ if !args.pid.is_empty() => Some(Whose::Processes(args.pid.clone())),
-        _ if !args.tid.is_empty() => Some(Whose::Threads(args.tid.clone())),
-        _ if args.all_cpus => Some(Whose::All),
-        _ => None,
-    };
-    let common = &args.common;
-    if common.trace.no_stack {
-        return Err(Usage("--no-stack: what was recorded is in the file".to_owned()));
-    }
-    if !common.output.event.is_empty() {
-        return Err(Usage("-e: --raw shows every event of the file".to_owned()));
-    }
-    let asked = whose.is_some() || args.cpu.is_some();
-    let config = RecordConfig::new(
-        whose.unwrap_or(Whose::All),
-        cpus(args.cpu.as_deref())?,
-        Vec::new(),
-        common,
-    )?;
+    let ReportArgs { all_cpus, pid, tid, cpu, common, .. } = args;
+    let view = View { all_cpus: *all_cpus, pid, tid, cpu: cpu.as_deref(), common };
+    let config = configure(&view, &recording)?;
     let streams = common.output.stream.is_some() || config.raw;
     let stream = config.stream.filter(|_| streams);
     let config = RecordConfig { stream, ..config };
+    show(&config, &recording, read_all)
+}
+
+/// What is asked for of a recording.
+pub(super) struct View<'a> {
+    pub(super) all_cpus: bool,
+    pub(super) pid: &'a [u32],
+    pub(super) tid: &'a [u32],
+    pub(super) cpu: Option<&'a str>,
+    pub(super) common: &'a CommonArgs,
+}
+
+/// What was asked for, and what the run was asked for that recorded it.
+pub(super) fn configure(args: &View<'_>, recording: &Recording) -> anyhow::Result<RecordConfig> {
+    let whose = match args {
+        _ if !args.pid.is_empty() => Some(Whose::Processes(args.pid.to_vec())),
+        _ if !args.tid.is_empty() => Some(Whose::Threads(args.tid.to_vec())),
+        _ if args.all_cpus => Some(Whose::All),
+        _ => None,
+    };
+    let common = args.common;
+    if common.trace.no_stack {
+        return Err(Usage("--no-stack: what was recorded is in the file".to_owned()).into());
+    }
+    if !common.output.event.is_empty() {
+        return Err(Usage("-e: --raw shows every event of the file".to_owned()).into());
+    }
+    let asked = whose.is_some() || args.cpu.is_some();
+    let config =
+        RecordConfig::new(whose.unwrap_or(Whose::All), cpus(args.cpu)?, Vec::new(), common)?;
     let config = match &recording.saved {
         Some(saved) if !asked => with_targets(config, saved),
         _ => config,
     };
-    of_recording(config, recording)
+    Ok(of_recording(config, recording)?)
 }
 
 /// Whose waits the run was asked for.
@@ -70,28 +78,24 @@ fn with_targets(config: RecordConfig, saved: &SavedRun) -> RecordConfig {
 pub(super) fn of_recording(
     mut config: RecordConfig,
     recording: &Recording,
-) -> Result<RecordConfig, Usage> {
+) -> Result<RecordConfig, Lacking> {
     let asked = config.plan.extras;
     let saved = recording.saved.as_ref();
     let recorded = saved.map_or_else(|| extras_of(recording), |saved| saved.run.extras);
-    if let Some((what, option)) = lacking(asked, recorded) {
-        return Err(Usage(format!("{what} was not recorded: record it with {option}")));
-    }
-    if config.plan.cgroups && saved.is_none_or(|saved| saved.run.cgroups.is_none()) {
-        return Err(Usage("cgroups were not recorded: record them with --by cgroup".to_owned()));
-    }
-    if config.wanted.cmdline().is_some() && saved.is_none_or(|saved| !saved.run.cmdlines) {
-        return Err(Usage(
-            "command lines were not recorded: record them with --cmdline".to_owned(),
-        ));
-    }
     let has_waits = recording.has_locks() || asked.futexes || asked.sleeps;
     if !has_waits && !config.raw {
-        let mend =
-            "record with `ftlock record --save`, or `trace-cmd record -e lock -e task -e sched`";
-        return Err(Usage(format!(
-            "the file has no lock:contention_begin, so no waits\nhint: {mend}; --raw shows its events"
-        )));
+        let what = "the file has no lock:contention_begin, and so no waits; --raw shows its events";
+        let hint = "trace-cmd record -e lock -e task -e sched, or ftlock record --save";
+        return Err(Lacking { what: what.to_owned(), hint: hint.to_owned() });
+    }
+    if let Some((what, option)) = lacking(asked, recorded) {
+        return Err(not_recorded(what, option));
+    }
+    if config.plan.cgroups && saved.is_none_or(|saved| saved.run.cgroups.is_none()) {
+        return Err(not_recorded("in which cgroups tasks were", "--by cgroup"));
+    }
+    if config.wanted.cmdline().is_some() && saved.is_none_or(|saved| !saved.run.cmdlines) {
+        return Err(not_recorded("the processes' command lines", "--cmdline ''"));
     }
     if let Some(saved) = saved {
         config.plan.extras = saved.run.extras;
@@ -102,6 +106,13 @@ pub(super) fn of_recording(
         config.plan.stacks = false;
     }
     Ok(config)
+}
+
+fn not_recorded(what: &str, option: &str) -> Lacking {
+    Lacking {
+        what: format!("{what} was not recorded"),
+        hint: format!("ftlock record --save FILE {option}"),
+    }
 }
 
 /// What can be in a recording of somebody else.
@@ -120,9 +131,13 @@ fn extras_of(recording: &Recording) -> Extras {
 fn lacking(asked: Extras, recorded: Extras) -> Option<(&'static str, &'static str)> {
     let things = [
         (asked.split, recorded.split, ("where the time of waits went", "--sched")),
-        (asked.holder_stacks, recorded.holder_stacks, ("where holders let go", "--holder-stack")),
-        (asked.holders, recorded.holders, ("who had the locks", "-o or --sched")),
-        (asked.futexes, recorded.futexes, ("waiting for locks of user space", "--futex")),
+        (
+            asked.holder_stacks,
+            recorded.holder_stacks,
+            ("where holders let locks go", "--holder-stack"),
+        ),
+        (asked.holders, recorded.holders, ("who had the locks", "--sched")),
+        (asked.futexes, recorded.futexes, ("waiting for user space's locks", "--futex")),
         (asked.sleeps, recorded.sleeps, ("sleeping", "--sleep")),
     ];
     things.into_iter().find(|(asked, recorded, _)| *asked && !recorded).map(|(.., what)| what)

@@ -174,6 +174,11 @@ impl Offline {
         &self.faults
     }
 
+    /// Whether everything that was read has been processed.
+    pub fn is_processed(&self, engine: &Engine) -> bool {
+        (0..self.rings.len()).all(|index| engine.pending(index) == 0)
+    }
+
     /// Reads on where it is most behind, and decodes.
     pub fn read(&mut self, engine: &mut Engine) {
         let behind = self.read_up_to_ns;
