@@ -27,7 +27,7 @@ pub struct Cli {
 pub enum Command {
     /// Trace, stream each finished lock wait as it happens, and print a table at the end
     #[command(after_help = RECORD_HELP)]
-    Record(RecordArgs),
+    Record(Box<RecordArgs>),
     /// Print the table of a saved trace, or stream its waits: one of ftlock, or of trace-cmd
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Cpu;
-use crate::pipeline::{Extras, Format, Plan};
+use crate::pipeline::{Bound, Extras, Format, Plan};
 use crate::report::{By, Column, DEFAULT_FIELDS, MAX_KEYS, SPLIT_FIELDS};
 use crate::trace_file::Version;
 use crate::tracefs::{self, Clock, Config, parse_cpu_list};
@@ -73,7 +73,9 @@ pub(super) struct RecordConfig {
 pub(super) struct SaveConfig {
     pub(super) path: PathBuf,
     pub(super) version: Version,
-    pub(super) max_bytes: Option<u64>,
+    pub(super) bound: Bound,
+    /// What surrounds a wait longer than this is all that is to be kept.
+    pub(super) when_wait: Option<Duration>,
     /// Whether there is a report, or a stream, beside it.
     pub(super) reports: bool,
 }
@@ -219,9 +221,10 @@ fn save(args: &SaveArgs, kernel: &KernelArgs) -> Result<Option<SaveConfig>, Usag
         let why = "a mapped ring gives parts of sub-buffers, a file has whole ones";
         return Err(Usage(format!("--save and --reader mmap: {why}")));
     }
-    let SaveArgs { file_version, max_size, no_report, .. } = *args;
-    let (version, max_bytes) = (file_version.version(), max_size);
-    Ok(Some(SaveConfig { path, version, max_bytes, reports: !no_report }))
+    let SaveArgs { file_version, max_size, ring, when_wait, no_report, .. } = *args;
+    let first = max_size.map_or(Bound::None, Bound::First);
+    let (version, bound) = (file_version.version(), ring.map_or(first, Bound::Last));
+    Ok(Some(SaveConfig { path, version, bound, when_wait, reports: !no_report }))
 }
 
 /// What has to be traced for what is asked.

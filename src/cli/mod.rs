@@ -28,6 +28,7 @@ pub mod save_args;
 mod saved_run;
 mod stages;
 mod terminal;
+mod trigger;
 mod wanted;
 
 use clap::Parser;

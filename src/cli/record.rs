@@ -91,6 +91,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         watched,
         signalled: None,
         namespace,
+        when_wait: config.save.as_ref().and_then(|save| save.when_wait),
         gaps: 0,
         forgot: Instant::now(),
         notes,
@@ -100,6 +101,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let traced = traced.unwrap_or_else(|_| Err(anyhow!("internal error, as told above")));
     run.notes.clear();
     let (duration, end_ns) = (run.meter.elapsed(), live.now_ns().ok());
+    save::tell_last_tasks(&mut live, namespace);
     let ended = match &traced {
         Ok(_) => live.stop(engine.as_mut(), &mut stream).map(Some).map_err(anyhow::Error::from),
         // Whatever failed may fail again: remove the instance, keep what was seen.

@@ -171,6 +171,9 @@ impl Recording {
             None => notes.say(format!(
                 "{path}: the run that recorded it was killed; all up to then is here"
             )),
+            Some(_) if saved.forgot => {
+                notes.say(format!("{path}: only the last part of the run was kept"))
+            }
             Some(end) if !end.is_all_saved => {
                 notes.say(format!("{path}: saving stopped before the run ended"));
             }

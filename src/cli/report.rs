@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::cmdline_cache::Hierarchy;
 use crate::event::{Cpu, LockFlags};
 use crate::output::{ReportInfo, RunInfo};
-use crate::pipeline::{Ended, Engine, Extras, Offline, Results, Stream};
+use crate::pipeline::{Ended, Engine, Extras, Offline, Results, Stream, Tiding};
 
 use super::args::ReportArgs;
 use super::common_args::CommonArgs;
@@ -170,11 +170,20 @@ pub(super) fn show(
     let (gaps, tidings) =
         saved.map(|saved| (saved.gaps.clone(), saved.tidings.clone())).unwrap_or_default();
     let offline = Offline::new(&recording.file, &recording.buffer, cpus.as_ref(), &gaps, tidings);
+    let offline = match saved {
+        Some(saved) if saved.forgot => offline.beginning_is_missing(),
+        _ => offline,
+    };
     let traced = recording.traced(&mut notes)?;
     let mut engine = engine(config, traced, offline.cpus(), &symbols, filters, &facts);
     if let Some(saved) = saved {
         engine.seed(saved.tasks.iter().copied());
         engine.tell(saved.looks.iter().cloned());
+        // Those at the end, whose names hold for what was kept.
+        let last = saved.tidings.last().filter(|_| saved.forgot);
+        if let Some(Tiding::Tasks { tasks, .. }) = last {
+            engine.seed(tasks.iter().copied());
+        }
     }
     let command: Vec<&[u8]> =
         saved.iter().flat_map(|saved| &saved.run.command).map(|word| &*word.0).collect();

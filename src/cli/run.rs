@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use crate::cmdline_cache::proc::PidNamespace;
-use crate::pipeline::{Engine, Live, Signals, Stream, Watched, Workload, status_code};
+use crate::pipeline::{Engine, Live, Saver, Signals, Stream, Watched, Workload, status_code};
 
 use super::config::RecordConfig;
 use super::exit::{DONE, FAILED};
 use super::meter::Meter;
 use super::notes::Notes;
 use super::save;
+use super::trigger::Trigger;
 
 /// How long a command gets to end by itself after the signal that ends us: on a terminal it got
 /// the same one.
@@ -54,6 +55,8 @@ pub(super) struct Run<'a> {
     /// A signal came while the command ran, and when we passed it on.
     pub(super) signalled: Option<(i32, Instant, bool)>,
     pub(super) namespace: PidNamespace,
+    /// A wait longer than this is looked for.
+    pub(super) when_wait: Option<Duration>,
     /// Gaps after which names have been looked up anew.
     pub(super) gaps: u64,
     pub(super) forgot: Instant,
@@ -76,7 +79,12 @@ impl Run<'_> {
         loop {
             let unread = live.wait(tick)?;
             self.signals.drain();
-            live.pump(engine.as_mut(), stream)?;
+            let than = self.when_wait;
+            let mut sink = Trigger { stream, than, found: None };
+            live.pump(engine.as_mut(), &mut sink)?;
+            if let Some(wait) = sink.found {
+                self.found(live, wait);
+            }
             save::tell_news(live, engine.as_mut());
             // From a loss on until tasks are looked at anew.
             let in_doubt = |engine: &&Engine| {
@@ -106,6 +114,14 @@ impl Run<'_> {
             let (notes, meter) = (&mut self.notes, &mut self.meter);
             notes.status(|| status(engine.as_ref(), live, meter));
         }
+    }
+
+    /// What was waited for: the file is to keep what surrounds it.
+    fn found(&mut self, live: &mut Live, wait: Duration) {
+        self.when_wait = None;
+        live.saver().into_iter().for_each(Saver::keep_what_surrounds_now);
+        let wait = humantime::format_duration(wait);
+        self.notes.say(format!("a wait of {wait}: what surrounds it is saved, and then no more"));
     }
 
     /// Drops names that nothing needs; after a loss, looks who is there now.

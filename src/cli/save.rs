@@ -56,7 +56,7 @@ pub(super) fn create(
         ftlock: lines.flat_map(|line| line.text()).collect(),
         kallsyms: kallsyms.context("cannot read the file of --kallsyms")?,
         names: names(started.tasks),
-        max_bytes: save.max_bytes,
+        bound: save.bound,
     };
     let saver = Saver::create(&save.path, beside, started.layout, started.live, &config.plan);
     // Each has its own exit status and hint.
@@ -114,6 +114,9 @@ pub(super) fn tell_start(live: &mut Live, at_ns: u64, date: SystemTime) {
 /// What was learned since this was last called.
 pub(super) fn tell_news(live: &mut Live, engine: Option<&mut Engine>) {
     let Some(saver) = live.saver() else { return };
+    if saver.take_forgot() {
+        saver.add(&Line::Forgot.text(), END_BYTES);
+    }
     for gap in saver.take_gaps() {
         saver.add(&Line::of_gap(gap).text(), END_BYTES);
     }
@@ -137,6 +140,14 @@ pub(super) fn tell_tasks(live: &mut Live, tasks: &[(SeededTask, Stamp)]) {
     }
 }
 
+/// Where the beginning was given up, names of the beginning are not certain: looks who is there now.
+pub(super) fn tell_last_tasks(live: &mut Live, namespace: PidNamespace) {
+    if live.saver().is_some_and(|saver| saver.forgot()) && namespace == PidNamespace::Initial {
+        // Without them more names are unconfirmed.
+        tell_tasks(live, &live.tasks().unwrap_or_default());
+    }
+}
+
 /// Finishes the file, and says how it came out. Returns what failed.
 pub(super) fn finish(
     save: &SaveConfig,
@@ -144,7 +155,10 @@ pub(super) fn finish(
     end: End,
     notes: &mut Notes,
 ) -> Option<anyhow::Error> {
-    saver.add(&Line::End(End { is_all_saved: saver.is_saving(), ..end }).text(), 0);
+    saver.add(
+        &Line::End(End { is_all_saved: saver.is_saving() && !saver.forgot(), ..end }).text(),
+        0,
+    );
     let path = save.path.display();
     let left_out = saver.left_out();
     let saved = saver.finish();
@@ -152,7 +166,7 @@ pub(super) fn finish(
         (finished, Some(Stopped::Failed(error))) => (finished.ok(), Some(error)),
         (Err(error), _) => (None, Some(error)),
         (Ok(finished), stopped) => {
-            if stopped.is_some() {
+            if let Some(Stopped::Full) = stopped {
                 notes.say(format!(
                     "{path} is as large as --max-size allows: it lacks the end of the run"
                 ));

@@ -1,6 +1,7 @@
 //! The options of `record` that keep the trace in a file.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
@@ -21,6 +22,13 @@ pub struct SaveArgs {
     /// Stop saving before the file's rings are larger than this together, such as 2G; the run goes on
     #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "save")]
     pub max_size: Option<u64>,
+    /// Keep only the last part of the trace, such as 64M, whatever the length of the run
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "save", conflicts_with = "max_size")]
+    pub ring: Option<u64>,
+    /// With --ring: keep what surrounds the first wait that is longer than this and passes the filters, and
+    /// then save no more
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "ring", conflicts_with_all = ["no_report", "raw"])]
+    pub when_wait: Option<Duration>,
     /// Only save: nothing is decoded, streamed or summed up, which costs least. Rings are read when they
     /// are a quarter full, and twice a second
     #[arg(long, requires = "save", conflicts_with_all = ["raw", "stream", "format", "field_separator", "output"])]

@@ -28,9 +28,11 @@ pub(super) enum Line {
     /// Locks are traced from here on.
     Start(Start),
     /// Events are missing before a sub-buffer.
-    Gap { cpu: u16, sub_buffer: u64, read_up_to_ns: u64 },
+    Gap { cpu: u16, at_ns: u64, read_up_to_ns: u64 },
     /// Names were given up to here: told while a loss leaves them in doubt, for what is learned in time counts.
     Window { up_to_ns: u64 },
+    /// The beginning of the trace was given up: the file keeps the last of it.
+    Forgot,
     /// How it ended: the last line.
     End(End),
     /// Of another version.
@@ -126,6 +128,8 @@ pub(super) struct SavedRun {
     /// What was learned later, in the order of time.
     pub(super) tidings: Vec<Tiding>,
     pub(super) gaps: Vec<SavedGap>,
+    /// Whether the beginning of the trace was given up.
+    pub(super) forgot: bool,
     pub(super) start: Option<Start>,
     pub(super) end: Option<End>,
 }
@@ -153,8 +157,8 @@ impl Line {
     }
 
     pub(super) fn of_gap(gap: SavedGap) -> Line {
-        let SavedGap { cpu, sub_buffer, read_up_to_ns } = gap;
-        Line::Gap { cpu: cpu.0, sub_buffer, read_up_to_ns }
+        let SavedGap { cpu, at_ns, read_up_to_ns } = gap;
+        Line::Gap { cpu: cpu.0, at_ns, read_up_to_ns }
     }
 
     /// As it stands in the file.
@@ -193,7 +197,8 @@ impl SavedRun {
             return None;
         }
         let (run, tasks, looks, tidings, gaps) = (*run, vec![], vec![], vec![], vec![]);
-        let mut saved = SavedRun { run, tasks, looks, tidings, gaps, start: None, end: None };
+        let (forgot, start, end) = (false, None, None);
+        let mut saved = SavedRun { run, tasks, looks, tidings, gaps, forgot, start, end };
         lines.flatten().for_each(|line| saved.add(line));
         Some(saved)
     }
@@ -206,10 +211,11 @@ impl SavedRun {
             Line::Window { up_to_ns } => self.tidings.push(Tiding::Window(up_to_ns)),
             Line::Cgroup(line) => self.look(line.look(Said::Cgroup)),
             Line::Cmdline(line) => self.look(line.look(Said::Cmdline)),
-            Line::Gap { cpu, sub_buffer, read_up_to_ns } => {
-                self.gaps.push(SavedGap { cpu: Cpu(cpu), sub_buffer, read_up_to_ns });
+            Line::Gap { cpu, at_ns, read_up_to_ns } => {
+                self.gaps.push(SavedGap { cpu: Cpu(cpu), at_ns, read_up_to_ns });
             }
             Line::Start(start) => self.start = Some(start),
+            Line::Forgot => self.forgot = true,
             Line::End(end) => self.end = Some(end),
             Line::Run(_) | Line::Other => {}
         }

@@ -86,6 +86,8 @@ pub struct Chunk<'a> {
     /// Everything of this CPU up to here was read before this chunk, where that is not told by
     /// [`Engine::set_read_up_to`]; 0 is no news.
     pub read_up_to_ns: u64,
+    /// Events before it are missing, whatever it says itself.
+    pub is_behind_gap: bool,
 }
 
 impl Engine {
@@ -128,6 +130,9 @@ impl Engine {
         on_each(&mut work, bytes / 32, |(lane, chunks)| {
             for chunk in chunks {
                 lane.set_read_up_to(chunk.read_up_to_ns);
+                if chunk.is_behind_gap {
+                    lane.begin_gap();
+                }
                 lane.decode(decoding, chunk.sub_buffer, chunk.resumes, processed_ns);
             }
         });

@@ -254,6 +254,7 @@ impl Live {
                 sub_buffer: chunk.bytes,
                 resumes: chunk.resume_from > 0,
                 read_up_to_ns: 0,
+                is_behind_gap: false,
             })
         });
         engine.decode(chunks.map(Iterator::collect).collect());

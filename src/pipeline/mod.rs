@@ -56,7 +56,7 @@ pub use queue::Queue;
 pub use raw::{RawEvent, RawHead};
 pub use recording::replay;
 pub use results::{Results, Sink};
-pub use save::{Beside, SaveError, Saved, SavedGap, Saver, Stopped};
+pub use save::{Beside, Bound, SaveError, Saved, SavedGap, Saver, Stopped};
 pub use session::{Session, enter};
 pub use signals::Signals;
 pub use stream::{Format, Shows, Stream, StreamTexts};

@@ -43,10 +43,10 @@ struct OneRing {
     cpu: Cpu,
     data: CpuData,
     sub_buffer_bytes: usize,
-    /// The number of the next sub-buffer.
-    next: u64,
-    /// Up to when everything was read before the sub-buffers that are behind a gap.
+    /// Up to when everything was read before the sub-buffers that are behind a gap, by their times.
     gaps: HashMap<u64, u64>,
+    /// What is next stands behind events that are missing.
+    is_behind_gap: bool,
     is_done: bool,
 }
 
@@ -79,22 +79,28 @@ impl Tiding {
 /// A piece of a ring, on its way from the file.
 struct Piece<'a> {
     ring: Option<&'a mut OneRing>,
+    abi: Abi,
     chunks: Vec<Chunk<'a>>,
     fault: Option<Error>,
 }
 
 impl Piece<'_> {
     fn read(&mut self, wanted_bytes: usize) {
-        let Some(OneRing { data, sub_buffer_bytes, next, gaps, is_done, .. }) = self.ring.take()
+        let Some(OneRing { data, sub_buffer_bytes, gaps, is_behind_gap, is_done, .. }) =
+            self.ring.take()
         else {
             return;
         };
         match data.next(wanted_bytes) {
             Ok(Some(bytes)) => {
                 let chunks = bytes.chunks((*sub_buffer_bytes).max(1)).map(|sub_buffer| {
-                    let read_up_to_ns = gaps.remove(next).unwrap_or(0);
-                    *next += 1;
-                    Chunk { sub_buffer, resumes: false, read_up_to_ns }
+                    let at_ns = self.abi.uint(sub_buffer, 8).unwrap_or(0);
+                    Chunk {
+                        sub_buffer,
+                        resumes: false,
+                        read_up_to_ns: gaps.remove(&at_ns).unwrap_or(0),
+                        is_behind_gap: std::mem::take(is_behind_gap),
+                    }
                 });
                 self.chunks = chunks.collect();
             }
@@ -126,8 +132,8 @@ impl Offline {
                 cpu: Cpu(extent.cpu),
                 data: file.cpu_data(buffer, extent),
                 sub_buffer_bytes,
-                next: 0,
-                gaps: of_it.map(|gap| (gap.sub_buffer, gap.read_up_to_ns)).collect(),
+                gaps: of_it.map(|gap| (gap.at_ns, gap.read_up_to_ns)).collect(),
+                is_behind_gap: false,
                 is_done: false,
             }
         });
@@ -145,6 +151,13 @@ impl Offline {
             faults: Vec::new(),
             rings,
         }
+    }
+
+    /// The beginning of the trace is missing.
+    pub fn beginning_is_missing(self) -> Offline {
+        let mut rings = self.rings;
+        rings.iter_mut().for_each(|ring| ring.is_behind_gap = true);
+        Offline { rings, ..self }
     }
 
     /// The CPUs that have a ring, in the order the engine knows them.
@@ -182,11 +195,11 @@ impl Offline {
     /// Reads on where it is most behind, and decodes.
     pub fn read(&mut self, engine: &mut Engine) {
         let behind = self.read_up_to_ns;
-        let (wanted, waiting) = (self.piece_bytes, self.waiting);
+        let (wanted, waiting, abi) = (self.piece_bytes, self.waiting, self.abi);
         let pieces = self.rings.iter_mut().enumerate().map(|(index, ring)| {
             let has_room = engine.last_ns(index) <= behind || engine.pending(index) < waiting;
             let ring = Some(ring).filter(|ring| has_room && !ring.is_done);
-            Piece { ring, chunks: Vec::new(), fault: None }
+            Piece { ring, abi, chunks: Vec::new(), fault: None }
         });
         let mut pieces: Vec<Piece<'_>> = pieces.collect();
         on_each(&mut pieces, wanted, |piece| piece.read(wanted));

@@ -11,7 +11,12 @@ pub fn replay(engine: &mut Engine, rings: &[&[u8]], sub_buffer_bytes: usize, sin
     let chunks = rings.iter().map(|ring| {
         let sub_buffers = ring.chunks(sub_buffer_bytes.max(1));
         sub_buffers
-            .map(|sub_buffer| Chunk { sub_buffer, resumes: false, read_up_to_ns: 0 })
+            .map(|sub_buffer| Chunk {
+                sub_buffer,
+                resumes: false,
+                read_up_to_ns: 0,
+                is_behind_gap: false,
+            })
             .collect()
     });
     engine.decode(chunks.collect());

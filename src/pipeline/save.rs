@@ -1,7 +1,7 @@
 //! Saving what is read from the rings, as it is; but what was read before a sub-buffer was full goes
 //! together with what follows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,8 +29,19 @@ pub struct Beside {
     pub kallsyms: Option<Vec<u8>>,
     /// A line for each thread known so far: its id, a blank, its name.
     pub names: Vec<u8>,
-    /// Saving stops before the rings are larger than this together.
-    pub max_bytes: Option<u64>,
+    /// How much of the rings is kept.
+    pub bound: Bound,
+}
+
+/// How much of the rings is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// All.
+    None,
+    /// The first so many bytes: then saving stops.
+    First(u64),
+    /// The last so many bytes.
+    Last(u64),
 }
 
 /// Writes each ring's sub-buffers to a file, until something stops it.
@@ -40,7 +51,12 @@ pub struct Saver {
     layout: SubbufLayout,
     abi: Abi,
     rings: Vec<Ring>,
-    max_bytes: Option<u64>,
+    bound: Bound,
+    /// Whether the beginning was given up, and whether that was told.
+    forgot: bool,
+    told_forgot: bool,
+    /// So much is still to be saved, behind what was waited for.
+    left_bytes: Option<u64>,
     stopped: Option<Stopped>,
     gaps: Vec<SavedGap>,
     losses: u64,
@@ -54,7 +70,8 @@ pub struct Saver {
 #[derive(Debug)]
 struct Ring {
     cpu: Cpu,
-    sub_buffers: u64,
+    /// The times of its sub-buffers.
+    times: VecDeque<u64>,
     /// The end of the last one, if it takes more.
     tail: Option<Tail>,
 }
@@ -64,6 +81,8 @@ struct Ring {
 pub enum Stopped {
     /// The file is as large as it may be.
     Full,
+    /// It has what it was to have.
+    Enough,
     /// It cannot be written.
     Failed(trace_file::Error),
 }
@@ -73,8 +92,8 @@ pub enum Stopped {
 pub struct SavedGap {
     /// The CPU.
     pub cpu: Cpu,
-    /// The sub-buffer, by its number in the file.
-    pub sub_buffer: u64,
+    /// The time of the sub-buffer, in its header.
+    pub at_ns: u64,
     /// Everything up to here was read before: the gap lies behind it.
     pub read_up_to_ns: u64,
 }
@@ -121,13 +140,16 @@ impl Saver {
             ftlock: beside.ftlock,
             texts,
         };
-        let ring = |cpu| Ring { cpu, sub_buffers: 0, tail: None };
+        let ring = |cpu| Ring { cpu, times: VecDeque::new(), tail: None };
         Ok(Saver {
             writer: Writer::create(path, &setup)?,
             abi: Abi::new(Endian::NATIVE, &layout),
             layout,
             rings: cpus.into_iter().map(ring).collect(),
-            max_bytes: beside.max_bytes,
+            bound: beside.bound,
+            forgot: false,
+            told_forgot: false,
+            left_bytes: None,
             stopped: None,
             gaps: Vec::new(),
             losses: 0,
@@ -188,25 +210,73 @@ impl Saver {
             let word = || self.writer.write_into_last(cpu.0, joined.commit_at, &joined.commit);
             return written.and_then(|()| word()).map_err(Stopped::Failed);
         }
-        let bytes = self.writer.rings_bytes().saturating_add(sub_buffer.len() as u64);
-        if self.max_bytes.is_some_and(|most| bytes > most) {
-            return Err(Stopped::Full);
-        }
+        let (at_ns, len) = (abi.uint(sub_buffer, 8).unwrap_or(0), sub_buffer.len() as u64);
         if is_behind_loss(sub_buffer, layout, abi) {
             self.losses += 1;
             if self.gaps.len() < MOST_GAPS {
-                self.gaps.push(SavedGap { cpu, sub_buffer: ring.sub_buffers, read_up_to_ns });
+                self.gaps.push(SavedGap { cpu, at_ns, read_up_to_ns });
             }
         }
-        self.writer.append(cpu.0, sub_buffer).map_err(Stopped::Failed)?;
-        ring.sub_buffers += 1;
         ring.tail = Tail::of(sub_buffer, layout, abi);
+        self.make_room(len)?;
+        self.writer.append(cpu.0, sub_buffer).map_err(Stopped::Failed)?;
+        let ring = self.rings.iter_mut().find(|ring| ring.cpu == cpu);
+        ring.into_iter().for_each(|ring| ring.times.push_back(at_ns));
         Ok(())
+    }
+
+    /// Room for so many bytes within the bounds.
+    fn make_room(&mut self, len: u64) -> Result<(), Stopped> {
+        if let Some(left) = &mut self.left_bytes {
+            *left = left.checked_sub(len).ok_or(Stopped::Enough)?;
+        }
+        match self.bound {
+            Bound::First(most) if self.bytes().saturating_add(len) > most => Err(Stopped::Full),
+            Bound::Last(most) => {
+                while self.bytes().saturating_add(len) > most.max(len) {
+                    self.forget_oldest()?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn forget_oldest(&mut self) -> Result<(), Stopped> {
+        let filled = self.rings.iter_mut().filter(|ring| !ring.times.is_empty());
+        let Some(oldest) = filled.min_by_key(|ring| ring.times.front().copied()) else {
+            return Ok(());
+        };
+        oldest.times.pop_front();
+        if oldest.times.is_empty() {
+            oldest.tail = None;
+        }
+        self.forgot = true;
+        self.writer.forget_first(oldest.cpu.0).map_err(Stopped::Failed)
+    }
+
+    /// Saves as much again as half of what is kept, and then no more: what is waited for is in the middle.
+    pub fn keep_what_surrounds_now(&mut self) {
+        if let Bound::Last(most) = self.bound {
+            self.left_bytes.get_or_insert(most / 2);
+        }
+    }
+
+    /// Whether the beginning was given up for want of room.
+    pub fn forgot(&self) -> bool {
+        self.forgot
+    }
+
+    /// The same, once.
+    pub fn take_forgot(&mut self) -> bool {
+        let told = std::mem::replace(&mut self.told_forgot, self.forgot);
+        self.forgot && !told
     }
 
     /// Stores the rings' counters, if everything they count was saved.
     pub(super) fn set_stats(&mut self, instance: &Instance) {
-        for Ring { cpu, .. } in self.rings.iter().filter(|_| self.stopped.is_none()) {
+        for Ring { cpu, .. } in self.rings.iter().filter(|_| self.stopped.is_none() && !self.forgot)
+        {
             // Without them the file tells less, and is whole all the same.
             let text = instance.stats_text(cpu.0);
             let _ = text.map(|text| self.writer.set_stats(cpu.0, &text)).is_ok();

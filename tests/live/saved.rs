@@ -150,14 +150,15 @@ fn a_killed_run_leaves_all_up_to_then() {
         recording.read_until("waits are told", |records| support::of(records, "wait").len() > 100);
         recording.signal(Signal::KILL);
         let told = recording.gone();
-        let last = support::of(&told, "wait").last().unwrap()["begin"].clone();
+        let last = support::of(&told, "wait").last().unwrap()["end"].clone();
+        assert!(last.is_u64());
         let output = report(&trace, &["--stream", "json"]);
         assert!(output.status.success(), "{output:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("was killed"), "{output:?}");
         // Whatever was told before is in the file.
         let lines = String::from_utf8(output.stdout).unwrap();
         let found = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        assert!(found.filter(|line| line["record"] == "wait").any(|wait| wait["begin"] == last));
+        assert!(found.filter(|line| line["record"] == "wait").any(|wait| wait["end"] == last));
         if let Some(events) = events_by_trace_cmd(&trace) {
             assert_eq!(events_read(&json(&trace)), events);
         }
@@ -274,4 +275,81 @@ fn what_was_not_recorded_is_refused() {
             "{told}"
         );
     }
+}
+
+/// All records but the header, of a report's stream.
+fn stream(file: &Path) -> Vec<Value> {
+    let output = report(file, &["--stream", "json"]);
+    assert!(output.status.success(), "{output:?}");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_ring_keeps_the_last_part_under_the_same_names() {
+    let Some(_alone) = live() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("t.dat");
+    let save = ["-a", "--sched", "--ring", "512k", "--save", trace.to_str().unwrap()];
+    let mut recording = Recording::start(&save);
+    switches("30000000");
+    support::load("200ms");
+    let waits = |records: &[Value]| support::of(records, "wait").len();
+    recording.read_until("waits are told", |records| waits(records) > 20);
+    let records = recording.stop();
+    let kept = stream(&trace);
+    let summary = kept.last().unwrap();
+    // 512 KiB of some 60 bytes, or one sub-buffer of each CPU.
+    let cpus = summary["quality"]["cpus"].as_array().unwrap();
+    let events: u64 = cpus.iter().map(|cpu| cpu["read"].as_u64().unwrap()).sum();
+    assert!((1000..40_000).contains(&events), "{events}");
+    if let Some(by_trace_cmd) = events_by_trace_cmd(&trace) {
+        assert_eq!(events, by_trace_cmd);
+    }
+    support::assert_sound(summary);
+    let told = support::of(&records, "wait");
+    let of_file = support::of(&kept, "wait");
+    assert!(!of_file.is_empty() && of_file.len() < told.len(), "{} {}", of_file.len(), told.len());
+    // Of a thread whose birth was given up it is not known whether it is ours.
+    let confirmed = of_file.iter().filter(|wait| wait["comm_confirmed"] == true);
+    let confirmed: Vec<_> = confirmed.filter(|wait| wait["uncertain"] == false).collect();
+    assert!(!confirmed.is_empty(), "{of_file:?}");
+    for wait in confirmed {
+        let keys = ["ts", "end", "cpu", "tid", "lock"];
+        let same = told.iter().find(|told| keys.iter().all(|key| told[key] == wait[key]));
+        let same = same.unwrap_or_else(|| panic!("nobody saw {wait}"));
+        assert_eq!(same["comm"], wait["comm"], "{wait}");
+    }
+}
+
+#[test]
+fn a_long_wait_is_in_the_file_and_the_rest_of_the_run_is_not() {
+    let Some(_alone) = live() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("t.dat");
+    let save = ["--sched", "--ring", "1m", "--when-wait", "2ms", "--save", trace.to_str().unwrap()];
+    let then = "yes | head -c 60000000 | tr y n | wc -c";
+    let command = format!("{} && {then}", workload("400ms").join(" "));
+    let mut record = ftlock(&["record", "--stream", "json"]);
+    let output = record.args(save).args(["--", "sh", "-c", &command]).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("what surrounds it is saved"), "{told}");
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<Value> =
+        lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let long = |records: &[Value]| {
+        let waits = support::of(records, "wait").into_iter();
+        waits
+            .filter(|wait| wait["wait_ns"].as_u64().unwrap() > 2_000_000)
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let (of_run, kept) = (long(&lines), stream(&trace));
+    let first = of_run.first().unwrap();
+    assert!(long(&kept).iter().any(|wait| wait["end"] == first["end"]), "{first}");
+    let events = |summary: &Value| {
+        let cpus = summary["quality"]["cpus"].as_array().unwrap();
+        cpus.iter().map(|cpu| cpu["read"].as_u64().unwrap()).sum::<u64>()
+    };
+    assert!(2 * events(kept.last().unwrap()) < events(lines.last().unwrap()));
 }

@@ -20,8 +20,6 @@ pub(super) struct Layout {
     pub(super) ftlock_room_bytes: usize,
     /// Everything before the rings.
     pub(super) head_bytes: u64,
-    /// How long a ring can get.
-    pub(super) ring_room_bytes: u64,
 }
 
 /// A ring's entry in the table.

@@ -80,6 +80,8 @@ struct Ring {
     entry_at: u64,
     offset: u64,
     size_bytes: u64,
+    /// Where the next ring's place begins.
+    place_end: u64,
 }
 
 /// How a file was finished.
@@ -102,9 +104,8 @@ impl Writer {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(path);
         let file = file.map_err(|source| Error::io("create", path, source))?;
         let subbuf_size = u64::from(setup.subbuf_size.max(1));
-        let (bytes, mut layout) = encode::head(setup);
+        let (bytes, layout) = encode::head(setup);
         let room = room::ring_room_bytes(&file, path, setup.cpus.len(), subbuf_size)?;
-        layout.ring_room_bytes = room;
         let first = (bytes.len() as u64).next_multiple_of(subbuf_size);
         let places = layout.entries_at.iter().zip(&setup.cpus);
         let rings = places.zip(0_u64..).map(|((&entry_at, &cpu), number)| Ring {
@@ -112,6 +113,7 @@ impl Writer {
             entry_at,
             offset: first + number * room,
             size_bytes: 0,
+            place_end: first + (number + 1) * room,
         });
         let rings = rings.collect();
         let writer = Writer { file, path: path.to_owned(), layout, subbuf_size, rings };
@@ -129,10 +131,10 @@ impl Writer {
     /// If the system refuses, for want of room for instance: sub-buffers that were written wholly
     /// stay, and [`Writer::finish`] still works. If the CPU has no ring, or its place is full.
     pub fn append(&mut self, cpu: u16, subbufs: &[u8]) -> Result<(), Error> {
-        let room = self.layout.ring_room_bytes;
         let len = subbufs.len() as u64;
+        let has_room = |ring: &Ring| ring.offset + ring.size_bytes + len <= ring.place_end;
         let mut rings = self.rings.iter_mut();
-        let Some(ring) = rings.find(|ring| ring.cpu == cpu && ring.size_bytes + len <= room) else {
+        let Some(ring) = rings.find(|ring| ring.cpu == cpu && has_room(ring)) else {
             return Err(Error::NoPlace { path: self.path.clone(), cpu });
         };
         let (written, end) = write_some(&self.file, subbufs, ring.offset + ring.size_bytes);
@@ -141,6 +143,25 @@ impl Writer {
         // The table tells of what was written even if it was not all.
         self.write(&entry, entry_at)?;
         end.map_err(|source| Error::io("write", &self.path, source))
+    }
+
+    /// Gives up the first sub-buffer of a CPU's ring, and its room on disk.
+    ///
+    /// # Errors
+    /// If the system refuses to write, or the ring is empty.
+    pub fn forget_first(&mut self, cpu: u16) -> Result<(), Error> {
+        let size = self.subbuf_size;
+        let mut rings = self.rings.iter_mut();
+        let Some(ring) = rings.find(|ring| ring.cpu == cpu && ring.size_bytes >= size) else {
+            return Err(Error::NoPlace { path: self.path.clone(), cpu });
+        };
+        let first = ring.offset;
+        ring.offset += size;
+        ring.size_bytes -= size;
+        let (entry, entry_at) = (layout::entry(ring.offset, ring.size_bytes), ring.entry_at);
+        self.write(&entry, entry_at)?;
+        self.free(first, size);
+        Ok(())
     }
 
     /// Writes into the last sub-buffer of a CPU's ring, from its byte `at` on.
