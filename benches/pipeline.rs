@@ -82,7 +82,14 @@ fn run(rings: &Rings) -> f64 {
             let range =
                 part(ring, window) * SUB_BUFFER_BYTES..part(ring, window + 1) * SUB_BUFFER_BYTES;
             let sub_buffers = ring[range].chunks(SUB_BUFFER_BYTES);
-            sub_buffers.map(|sub_buffer| Chunk { sub_buffer, resumes: false }).collect()
+            sub_buffers
+                .map(|sub_buffer| Chunk {
+                    sub_buffer,
+                    resumes: false,
+                    is_behind_gap: false,
+                    read_up_to_ns: 0,
+                })
+                .collect()
         });
         engine.decode(chunks.collect());
         let read_up_to = (0..rings.rings.len()).map(|cpu| engine.last_ns(cpu)).min().unwrap();

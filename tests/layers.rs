@@ -22,6 +22,7 @@ const EDGES: [(&str, &[&str]); 13] = [
         "pipeline",
         &[
             "tracefs",
+            "trace_file",
             "event",
             "symbols",
             "cmdline_cache",
@@ -37,6 +38,7 @@ const EDGES: [(&str, &[&str]); 13] = [
         &[
             "pipeline",
             "tracefs",
+            "trace_file",
             "event",
             "symbols",
             "cmdline_cache",

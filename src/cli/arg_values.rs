@@ -113,3 +113,12 @@ pub(super) fn parse_tick(text: &str) -> Result<Duration, String> {
         false => Err("the tick must lie between 1ms and 10s".to_owned()),
     }
 }
+
+/// Seconds of a trace that go by in a second.
+pub(super) fn parse_speed(text: &str) -> Result<f64, String> {
+    let speed = text.parse::<f64>().map_err(|error| error.to_string())?;
+    match (0.0..=1e6).contains(&speed) {
+        true => Ok(speed),
+        false => Err("the speed must lie between 0 and 1000000".to_owned()),
+    }
+}

@@ -1,4 +1,4 @@
-//! The options that `record` and `demo` share, under the headings of `--help`.
+//! The options that `record`, `demo` and `report` share, under the headings of `--help`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::arg_values::{
     parse_tick,
 };
 
-/// Options of `record` and `demo`.
+/// Options of `record`, `demo` and `report`.
 #[derive(Debug, Args)]
 pub struct CommonArgs {
     /// Which waits are looked at.
@@ -26,7 +26,7 @@ pub struct CommonArgs {
     /// What is printed, where and how.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// How the kernel is asked.
+    /// What waits consist of.
     #[command(flatten)]
     pub trace: TraceArgs,
 }
@@ -147,7 +147,7 @@ pub struct OutputArgs {
     pub quiet: bool,
 }
 
-/// How the kernel is asked.
+/// What waits consist of: what is recorded of them, or looked for in a recording.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Tracing")]
 pub struct TraceArgs {
@@ -171,6 +171,15 @@ pub struct TraceArgs {
     /// Do not record kernel stacks: cheaper, and no callers
     #[arg(long)]
     pub no_stack: bool,
+    /// Name functions and locks by this copy of /proc/kallsyms
+    #[arg(long, value_name = "FILE")]
+    pub kallsyms: Option<PathBuf>,
+}
+
+/// How the kernel is asked.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Tracing")]
+pub struct KernelArgs {
     /// Name mmap_lock by the kernel's own events about it, which is certain, and not by a rule. Costs
     /// some 8 % of the time of tasks that do nothing but map and unmap memory, others next to nothing
     #[arg(long)]
@@ -187,9 +196,6 @@ pub struct TraceArgs {
     /// How the rings are read
     #[arg(long, value_enum, default_value_t = Reader::Read)]
     pub reader: Reader,
-    /// Name functions and locks by this copy of /proc/kallsyms
-    #[arg(long, value_name = "FILE")]
-    pub kallsyms: Option<PathBuf>,
     /// Where tracefs is mounted, if not where mountinfo says
     #[arg(long, value_name = "DIR")]
     pub tracefs: Option<PathBuf>,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::event::Cpu;
 use crate::output::{ReportInfo, Section, Summary};
 use crate::pipeline::{
-    Blocked, Ended, Results, Stream, StreamTexts, open_waits, quality, status_code, stream_blocked,
+    Blocked, Ended, Results, Stream, StreamTexts, open_waits, quality, stream_blocked,
 };
 use crate::report::{Quality, Row, RowKey, Table, select};
 use crate::symbols::Kallsyms;
@@ -117,14 +117,7 @@ fn rows(config: &RecordConfig, results: &Results, table: Table) -> Vec<Row> {
 }
 
 fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Ending>) -> u8 {
-    let status = match traced {
-        Ok(Ending::Command(status)) => status_code(*status),
-        Ok(Ending::Signal(signal)) if !config.command.is_empty() => {
-            u8::try_from(128 + signal).unwrap_or(FAILED)
-        }
-        Ok(Ending::StreamFailed) | Err(_) => FAILED,
-        Ok(Ending::Signal(_) | Ending::TargetsGone | Ending::Unread) => DONE,
-    };
+    let status = traced.as_ref().map_or(FAILED, |ending| ending.status(config));
     if status == DONE && config.strict && !quality.is_complete() { INCOMPLETE } else { status }
 }
 

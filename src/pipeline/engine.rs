@@ -6,8 +6,8 @@
 mod streaming;
 
 use crate::aggregate::{Aggregate, Delta};
-use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::SeededTask;
+use crate::cmdline_cache::{CmdlineCache, Look};
 use crate::contention::{Begins, OpenWait, Sleepers, Sleeps, Wait};
 use crate::event::decode::Decoder;
 use crate::event::{Body, Cpu, Stamp, Tid};
@@ -93,6 +93,11 @@ pub struct Chunk<'a> {
     pub sub_buffer: &'a [u8],
     /// They are those of the chunk before, grown.
     pub resumes: bool,
+    /// Everything of this CPU up to here was read before this chunk, where that is not told by
+    /// [`Engine::set_read_up_to`]; 0 is no news.
+    pub read_up_to_ns: u64,
+    /// Events before it are missing, whatever it says itself.
+    pub is_behind_gap: bool,
 }
 
 impl Engine {
@@ -139,6 +144,10 @@ impl Engine {
         // A contention event takes some 32 bytes.
         on_each(&mut work, bytes / 32, |(lane, chunks)| {
             for chunk in chunks {
+                lane.set_read_up_to(chunk.read_up_to_ns);
+                if chunk.is_behind_gap {
+                    lane.begin_gap();
+                }
                 lane.decode(decoding, chunk.sub_buffer, chunk.resumes, processed_ns);
             }
         });
@@ -154,6 +163,31 @@ impl Engine {
     /// The time of the last event read of the `index`th CPU.
     pub fn last_ns(&self, index: usize) -> u64 {
         self.lanes.get(index).map_or(0, Lane::last_ns)
+    }
+
+    /// Up to where windows were processed.
+    pub fn processed_ns(&self) -> u64 {
+        self.processed_ns
+    }
+
+    /// How many events of the `index`th CPU are decoded and in no window yet.
+    pub fn pending(&self, index: usize) -> usize {
+        self.lanes.get(index).map_or(0, |lane| lane.events.len())
+    }
+
+    /// Remembers what is learned from /proc beyond names, for [`Engine::take_looks`].
+    pub fn keep_looks(&mut self) {
+        self.cache.keep_looks();
+    }
+
+    /// What was learned from /proc beyond names since this was last asked.
+    pub fn take_looks(&mut self) -> Vec<Look> {
+        self.cache.take_looks()
+    }
+
+    /// What /proc once said beyond names: used in the window that reaches its instant.
+    pub fn tell(&mut self, looks: impl IntoIterator<Item = Look>) {
+        self.cache.tell(looks);
     }
 
     /// Processes all events up to the watermark; those behind it stay for a later window.

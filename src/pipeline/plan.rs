@@ -1,5 +1,7 @@
 //! What to trace: the events that are needed for what is asked.
 
+use serde::{Deserialize, Serialize};
+
 use crate::contention::Begins;
 use crate::event::LockFlags;
 use crate::tracefs::{Config, Reader};
@@ -64,7 +66,8 @@ const FUTEX_FILTERS: [((&str, &str), &str); 2] = [
 ];
 
 /// What can be traced beside the kernel's locks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Extras {
     /// What waiters do: where a wait's time goes.
     pub split: bool,

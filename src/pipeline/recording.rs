@@ -10,7 +10,14 @@ use super::results::Sink;
 pub fn replay(engine: &mut Engine, rings: &[&[u8]], sub_buffer_bytes: usize, sink: &mut dyn Sink) {
     let chunks = rings.iter().map(|ring| {
         let sub_buffers = ring.chunks(sub_buffer_bytes.max(1));
-        sub_buffers.map(|sub_buffer| Chunk { sub_buffer, resumes: false }).collect()
+        sub_buffers
+            .map(|sub_buffer| Chunk {
+                sub_buffer,
+                resumes: false,
+                read_up_to_ns: 0,
+                is_behind_gap: false,
+            })
+            .collect()
     });
     engine.decode(chunks.collect());
     engine.window(u64::MAX, sink);

@@ -128,13 +128,18 @@ fn present(
     plan.extra_events().into_iter().filter(is_there).collect::<Vec<_>>().into_iter()
 }
 
-fn formats(instance: &Instance, plan: &Plan) -> Result<Vec<EventFormat>, Error> {
+/// The events that are recorded, by system and name.
+pub(super) fn events<'a>(instance: &Instance, plan: &'a Plan) -> Vec<(&'a str, &'a str)> {
     let fixed = LOCK_EVENTS.into_iter().chain(plan.task_events()).chain([STACK_EVENT]);
     let extra = present(instance, plan).map(|(event, _)| event);
-    let fixed: Vec<(&str, &str)> = fixed.chain(extra).collect();
-    let further = plan.further.iter().map(|(system, event)| (system.as_str(), event.as_str()));
     let mmap_lock = plan.mmap_lock.then_some(MMAP_LOCK_EVENT);
-    let events = fixed.into_iter().chain(mmap_lock).chain(further);
+    let mut events: Vec<(&'a str, &'a str)> = fixed.chain(extra).chain(mmap_lock).collect();
+    events.extend(plan.further.iter().map(|(system, event)| (system.as_str(), event.as_str())));
+    events
+}
+
+fn formats(instance: &Instance, plan: &Plan) -> Result<Vec<EventFormat>, Error> {
+    let events = events(instance, plan).into_iter();
     events.map(|(system, event)| event_format(instance, system, event)).collect()
 }
 

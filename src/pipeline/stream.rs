@@ -45,6 +45,9 @@ pub struct Shows {
     pub holders: bool,
 }
 
+/// What may wait to be written where there is no hurry.
+const WAITING_BYTES: usize = 1 << 20;
+
 /// Turns results into lines and queues them, a window at a time.
 #[derive(Debug)]
 pub struct Stream<'a> {
@@ -94,6 +97,12 @@ impl<'a> Stream<'a> {
     /// Hands the lines of a window over.
     pub fn flush(&mut self) {
         self.queue.push(std::mem::take(&mut self.lines), std::mem::take(&mut self.count));
+    }
+
+    /// Hands them over, and waits for whoever reads them: for a source that does not run away.
+    pub fn flush_and_wait(&mut self) {
+        self.flush();
+        self.queue.wait(WAITING_BYTES);
     }
 
     /// The queue, to ask how it fares or to end it.

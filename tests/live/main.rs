@@ -22,6 +22,7 @@ mod names;
 mod perf_checks;
 mod perf_options;
 mod places;
+mod saved;
 mod sleeps;
 mod support;
 mod targets;

@@ -26,6 +26,7 @@ mod oracle;
 mod pages;
 mod perfetto;
 mod print_format;
+mod saved_traces;
 mod scenarios;
 mod schedviz;
 mod totals;
