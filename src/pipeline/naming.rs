@@ -19,6 +19,17 @@ pub(super) struct Naming<'a> {
     pub(super) spaces: &'a Spaces,
 }
 
+impl<'a> Naming<'a> {
+    pub(super) fn new(
+        cache: &'a CmdlineCache,
+        stacks: &'a StackTable,
+        mmap_locks: &'a MmapLocks,
+        spaces: &'a Spaces,
+    ) -> Naming<'a> {
+        Naming { cache, stacks, mmap_locks, spaces }
+    }
+}
+
 impl Naming<'_> {
     /// A finished wait under its name.
     pub(super) fn named(&self, wait: &Wait) -> NamedWait {
