@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What each room may use. A room that is missing here, or an edge, is an error.
-const EDGES: [(&str, &[&str]); 12] = [
+const EDGES: [(&str, &[&str]); 13] = [
     ("tracefs", &[]),
+    ("user_symbols", &[]),
     ("trace_file", &["tracefs"]),
     ("event", &["tracefs"]),
     ("symbols", &["event"]),
@@ -29,6 +30,7 @@ const EDGES: [(&str, &[&str]); 12] = [
             "aggregate",
             "report",
             "output",
+            "user_symbols",
         ],
     ),
     (

@@ -39,12 +39,8 @@ impl<K: Key, W: Copy + Ord> Delta<K, W> {
 
     /// Moves everything into `aggregate`.
     pub fn flush(&mut self, aggregate: &Aggregate<K, W>) {
-        let mut overflow = Vec::new();
         for (key, stats) in self.sums.drain() {
-            if let Some(refused) = aggregate.merge(key, stats) {
-                overflow.push((key.bucket(), refused));
-            }
+            aggregate.merge(key, stats);
         }
-        aggregate.overflow(&overflow);
     }
 }

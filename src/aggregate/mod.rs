@@ -3,13 +3,15 @@
 //! ```text
 //!   worker 0: Delta --\
 //!   worker 1: Delta ---+-- flush, once a window --> Aggregate: shards of key -> Stats
-//!   worker n: Delta --/                                 \--> overflow: Stats per bucket
+//!   worker n: Delta --/                                 \--> given up: Stats per bucket
 //! ```
 //!
 //! A worker adds to its own [`Delta`] without any lock and flushes it into the shards of the
-//! [`Aggregate`] at the window's end. Once the map holds its bound of keys a further key is
-//! refused: its sums go to an overflow row, so rows and overflow always add up to everything.
-//! A full map costs no more than a half-full one: a look-up that misses, and one addition.
+//! [`Aggregate`] at the window's end. The map keeps the heaviest keys: when it holds twice its
+//! bound, the lighter half is given up at once, their sums go to overflow rows, so rows and overflow
+//! always add up to everything. What a key had before it was given up and came back is not in
+//! its new row; how much that can be at most is known for each row, and no key that weighs more than
+//! the whole divided by the bound is without one, however late it turned up.
 //!
 //! A row has counts, times, their [`Histogram`], and the *witness* of its longest wait: something
 //! that came with the wait and of which only the order is known here. Of equally long waits the

@@ -49,6 +49,8 @@ pub struct Stats<W> {
     pub wait_min_ns: u64,
     /// What of their time was spent off the CPU.
     pub split: Split,
+    /// The longest time that one of them was asleep, in ns.
+    pub blocked_max_ns: u64,
     /// How they are spread, by their time in ns.
     pub histogram: Histogram,
     /// The witness of the longest; the least of several.
@@ -61,6 +63,8 @@ pub struct Stats<W> {
     pub uncertain: u64,
     /// Their time together, at most.
     pub uncertain_total_ns: u64,
+    /// What the row may lack at most, in ns: time of its key in waits before it had the row.
+    pub lacks_max_ns: u64,
 }
 
 impl<W> Default for Stats<W> {
@@ -71,12 +75,14 @@ impl<W> Default for Stats<W> {
             wait_max_ns: 0,
             wait_min_ns: 0,
             split: Split::default(),
+            blocked_max_ns: 0,
             histogram: Histogram::default(),
             witness: None,
             failed: 0,
             failed_total_ns: 0,
             uncertain: 0,
             uncertain_total_ns: 0,
+            lacks_max_ns: 0,
         }
     }
 }
@@ -87,6 +93,7 @@ impl<W: Copy + Ord> Stats<W> {
         let (count, total_ns, ns) = match sample {
             Sample::Acquired(ns) => {
                 self.split.add(split);
+                self.blocked_max_ns = self.blocked_max_ns.max(split.blocked_ns);
                 self.stretch(ns, ns, Some(witness));
                 self.histogram.add(ns);
                 (&mut self.contended, &mut self.wait_total_ns, ns)
@@ -104,6 +111,7 @@ impl<W: Copy + Ord> Stats<W> {
             self.stretch(other.wait_min_ns, other.wait_max_ns, other.witness);
         }
         self.split.add(other.split);
+        self.blocked_max_ns = self.blocked_max_ns.max(other.blocked_max_ns);
         self.histogram.merge(&other.histogram);
         let sums = [
             (&mut self.contended, other.contended),
@@ -149,6 +157,16 @@ impl<W> Stats<W> {
         let quantile_ns = self.histogram.quantile(per_mille);
         // The middle of a part of the histogram may lie outside of all that was seen.
         quantile_ns.map_or(0, |ns| ns.max(self.wait_min_ns).min(self.wait_max_ns))
+    }
+
+    /// What counts when rows have to be given up: all its time, in ns.
+    pub(super) fn weight_ns(&self) -> u64 {
+        let known = self.wait_total_ns.saturating_add(self.failed_total_ns);
+        known.saturating_add(self.uncertain_total_ns)
+    }
+
+    pub(super) fn lacking(self, lacks_max_ns: u64) -> Stats<W> {
+        Stats { lacks_max_ns, ..self }
     }
 
     /// All waits: those that got the lock, those that did not, and the uncertain.

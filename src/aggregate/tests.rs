@@ -27,6 +27,17 @@ fn flushed(bound: usize, waits: &[(u32, Sample)]) -> Aggregate<u32, usize> {
     aggregate
 }
 
+/// Each wait in a window of its own.
+fn flushed_each(bound: usize, waits: &[(u32, Sample)]) -> Aggregate<u32, usize> {
+    let aggregate = Aggregate::new(bound);
+    let mut delta = Delta::default();
+    for &(key, sample) in waits {
+        delta.add(key, (sample, Split::default()), 0, &aggregate);
+        delta.flush(&aggregate);
+    }
+    aggregate
+}
+
 #[test]
 fn a_row_has_count_total_longest_shortest_and_the_rest_apart() {
     use Sample::{Acquired, Failed, Uncertain};
@@ -40,14 +51,29 @@ fn a_row_has_count_total_longest_shortest_and_the_rest_apart() {
         wait_max_ns: 8,
         wait_min_ns: 2,
         split: Split::default(),
+        blocked_max_ns: 0,
         histogram: row.histogram.clone(),
         witness: Some(4),
         failed: 1,
         failed_total_ns: 100,
         uncertain: 1,
         uncertain_total_ns: 1_000,
+        lacks_max_ns: 0,
     };
     assert_eq!(row, expected);
+}
+
+#[test]
+fn the_longest_time_asleep_is_that_of_one_wait() {
+    let asleep = |blocked_ns| Split { blocked_ns, ..Split::default() };
+    let mut row = Stats::default();
+    row.add(Sample::Acquired(9), asleep(3), 'a');
+    row.add(Sample::Acquired(5), asleep(4), 'b');
+    row.add(Sample::Uncertain(9), asleep(9), 'c');
+    let mut other = Stats::default();
+    other.add(Sample::Acquired(8), asleep(2), 'd');
+    other.merge(&row);
+    assert_eq!((other.blocked_max_ns, other.split.blocked_ns), (4, 9));
 }
 
 #[test]
@@ -82,20 +108,34 @@ fn sums_saturate() {
     assert_eq!((row.wait_total_ns, row.witness), (u64::MAX, Some(0)));
 }
 
+/// Two rows are kept for certain, four held: the fifth key makes room.
 #[test]
-fn a_full_map_refuses_new_keys_and_goes_on_with_old_ones() {
-    let aggregate = flushed(1, &[(4, Sample::Acquired(1))]);
-    let mut delta = Delta::default();
-    delta.add(4, (Sample::Acquired(2), Split::default()), 0, &aggregate);
-    delta.add(6, (Sample::Acquired(30), Split::default()), 0, &aggregate);
-    delta.add(7, (Sample::Acquired(40), Split::default()), 0, &aggregate);
-    delta.flush(&aggregate);
+fn a_full_map_gives_up_its_lightest_rows_and_a_late_heavy_key_gets_one() {
+    let acquired = |&(key, ns): &(u32, u64)| (key, Sample::Acquired(ns));
+    let waits = [(2, 10), (3, 40), (4, 20), (5, 30), (7, 500), (2, 25)];
+    let aggregate = flushed_each(2, &waits.map(|wait| acquired(&wait)));
     let snapshot = aggregate.snapshot();
-    assert_eq!(snapshot.rows.len(), 1);
-    assert_eq!(snapshot.rows[0].1.wait_total_ns, 3);
+    let rows = snapshot.rows.iter().map(|(key, row)| (*key, row.wait_total_ns, row.lacks_max_ns));
+    // 3 and 5 stayed when the floor rose to 20. Of 2 the row has 25, and may lack 20: it had 10.
+    assert_eq!(rows.collect::<Vec<_>>(), [(2, 25, 20), (7, 500, 20)]);
     let overflow: Vec<_> = snapshot.overflow.iter().map(|row| row.wait_total_ns).collect();
-    assert_eq!(overflow, [40, 30]);
-    assert_eq!(snapshot.refused_flushes, 2);
+    assert_eq!(overflow, [40 + 30, 10 + 20]);
+    assert_eq!((snapshot.given_up, snapshot.floor_ns), (4, 40));
+}
+
+#[test]
+fn a_map_for_no_rows_holds_everything_in_overflow_rows() {
+    let aggregate = flushed(0, &[(4, Sample::Acquired(1)), (7, Sample::Acquired(2))]);
+    let snapshot = aggregate.snapshot();
+    assert!(snapshot.rows.is_empty());
+    assert_eq!(snapshot.overflow.iter().map(Stats::waits).collect::<Vec<_>>(), [1, 1]);
+}
+
+/// Rows of one weight: as many as there is room for stay.
+#[test]
+fn equal_rows_are_not_all_given_up() {
+    let waits: Vec<_> = (0..100).map(|key| (key, Sample::Acquired(5))).collect();
+    assert_eq!(flushed_each(10, &waits).snapshot().rows.len(), 10);
 }
 
 proptest! {
@@ -128,6 +168,18 @@ proptest! {
             expected.entry(key).or_default().add(Sample::Acquired(ns), Split::default(), place);
         }
         prop_assert!(snapshot.rows.len() <= bound);
+        // Each row has its key's time but for what it may lack, and so have those without a row.
+        for (key, row) in &snapshot.rows {
+            let whole = expected[key].wait_total_ns;
+            prop_assert!((row.wait_total_ns..=row.wait_total_ns + row.lacks_max_ns).contains(&whole));
+        }
+        let all_ns: u64 = waits.iter().map(|&(_, ns)| ns).sum();
+        let share_ns = all_ns / (bound as u64 + 1);
+        for (key, whole) in &expected {
+            let has_row = snapshot.rows.iter().any(|(with_row, _)| with_row == key);
+            prop_assert!(bound == 0 || has_row || whole.wait_total_ns <= snapshot.floor_ns);
+            prop_assert!(bound == 0 || has_row || whole.wait_total_ns <= share_ns);
+        }
         if bound >= 60 {
             prop_assert!(snapshot.rows.iter().cloned().eq(expected));
         }

@@ -28,6 +28,9 @@ pub enum ReportFormat {
     Csv,
     /// One object with all there is (docs/report.md)
     Json,
+    /// Sleeps by stack, as /proc/latency_stats had them; implies --sleep
+    #[value(name = "latency_stats", alias = "latency-stats")]
+    LatencyStats,
 }
 
 /// When there are colours.

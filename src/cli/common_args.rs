@@ -38,7 +38,8 @@ pub struct FilterArgs {
     /// Only these kinds of locks, such as mutex,rwsem:R (perf's names)
     #[arg(short = 'Y', long, value_name = "TYPE,..", value_delimiter = ',')]
     pub type_filter: Vec<String>,
-    /// Only these locks: addresses, kernel symbols, or names as in rows by lock
+    /// Only these locks: addresses, kernel symbols, or names as in rows by lock; with --futex variables
+    /// of programs too
     #[arg(short = 'L', long, value_name = "LOCK,..", value_delimiter = ',')]
     pub lock_filter: Vec<String>,
     /// Only waits whose stack has a symbol that contains one of these
@@ -157,6 +158,16 @@ pub struct TraceArgs {
     /// Record where holders let locks go: column holder_caller. Implies to look for holders
     #[arg(long, conflicts_with = "no_stack")]
     pub holder_stack: bool,
+    /// Also trace waits for locks of user space (futexes), and who ended them: in tables of their own,
+    /// with idle waiting apart. Costs tasks that do nothing but call the kernel and wake each other some
+    /// 8 % of their CPU time
+    #[arg(long)]
+    pub futex: bool,
+    /// Also every sleep of a task, by what it sleeps for: page fault, disk read, pipe, .. in a table of its
+    /// own; idle waiting, such as timers and poll, in another. Costs hackbench, which does little else
+    /// than sleep, 3 to 5 % of CPU time beside what locks cost
+    #[arg(long)]
+    pub sleep: bool,
     /// Do not record kernel stacks: cheaper, and no callers
     #[arg(long)]
     pub no_stack: bool,

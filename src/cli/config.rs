@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Cpu;
 use crate::pipeline::{Bound, Extras, Format, Plan};
-use crate::report::{By, Column, DEFAULT_FIELDS, MAX_KEYS, SPLIT_FIELDS};
+use crate::report::{By, Column, DEFAULT_FIELDS, MAX_KEYS, SLEEP_FIELDS, SPLIT_FIELDS};
 use crate::trace_file::Version;
 use crate::tracefs::{self, Clock, Config, parse_cpu_list};
 
-use super::arg_values::{Color, Reader};
+use super::arg_values::{Color, Reader, ReportFormat};
 use super::args::{DemoArgs, RecordArgs};
-use super::common_args::{CommonArgs, KernelArgs};
+use super::common_args::{CommonArgs, KernelArgs, RowArgs};
 use super::exit::Usage;
 use super::formats::{Report, formats};
 use super::save_args::SaveArgs;
@@ -49,6 +49,8 @@ pub(super) struct RecordConfig {
     pub(super) raw: bool,
     pub(super) by: Vec<By>,
     pub(super) columns: Vec<&'static Column>,
+    /// Those of the tables of sleeps.
+    pub(super) sleep_columns: Vec<&'static Column>,
     pub(super) sort_by: &'static Column,
     pub(super) hist: bool,
     pub(super) entries: Option<usize>,
@@ -123,6 +125,7 @@ impl RecordConfig {
         args: &CommonArgs,
     ) -> Result<RecordConfig, Usage> {
         let by = match args {
+            _ if is_latency_stats(args) => by_stack_alone(args)?,
             _ if args.rows.lock_owner => vec![By::Owner],
             _ if args.rows.threads => vec![By::Task],
             _ if args.rows.lock_addr => vec![By::Lock],
@@ -151,7 +154,8 @@ impl RecordConfig {
             color: args.output.color,
             raw: args.output.raw,
             by,
-            columns: columns(args),
+            columns: columns(args, &SPLIT_FIELDS, args.trace.sched),
+            sleep_columns: columns(args, &SLEEP_FIELDS, true),
             sort_by: args.rows.key,
             hist: args.rows.hist,
             entries: args.rows.entries,
@@ -234,19 +238,40 @@ fn extras(args: &CommonArgs, by: &[By]) -> Extras {
     };
     let split = args.trace.sched || is_asked(&|column| SPLIT_FIELDS.contains(&column.id));
     let holder_stacks = args.trace.holder_stack || is_asked(&|column| column.id == "holder_caller");
+    let futexes = args.trace.futex;
     let holders = split
         || holder_stacks
+        || futexes
         || by.iter().any(|by| matches!(by, By::Owner | By::Chain))
         || is_asked(&|column| column.id == "holder");
-    Extras { split, holders, holder_stacks, futexes: false, sleeps: false }
+    let sleeps = args.trace.sleep || is_latency_stats(args);
+    Extras { split, holders, holder_stacks, futexes, sleeps }
+}
+
+fn is_latency_stats(args: &CommonArgs) -> bool {
+    args.output.format == Some(ReportFormat::LatencyStats)
+}
+
+/// Its lines are stacks.
+fn by_stack_alone(args: &CommonArgs) -> Result<Vec<By>, Usage> {
+    let RowArgs { by, threads, lock_addr, lock_owner, lock_cgroup, .. } = &args.rows;
+    let other = *threads || *lock_addr || *lock_owner || *lock_cgroup;
+    // The default key is no wish.
+    let other = other || *by != [By::Caller] && *by != [By::Stack];
+    match other || args.trace.no_stack {
+        true => {
+            Err(Usage("--format latency_stats: its lines are stacks, and nothing else".to_owned()))
+        }
+        false => Ok(vec![By::Stack]),
+    }
 }
 
 /// Each column once, that of the order among them, as perf has it. What is traced beside locks adds
-/// its own, unless the columns were chosen.
-fn columns(args: &CommonArgs) -> Vec<&'static Column> {
+/// columns of its own, unless they were chosen.
+fn columns(args: &CommonArgs, own: &[&str], is_traced: bool) -> Vec<&'static Column> {
     let chosen = args.rows.field.iter().map(|column| column.id).ne(DEFAULT_FIELDS);
-    let split = SPLIT_FIELDS.iter().filter(|_| args.trace.sched && !chosen);
-    let split: Vec<_> = split.filter_map(|id| Column::find(id)).collect();
+    let own = own.iter().filter(|_| is_traced && !chosen);
+    let split: Vec<_> = own.filter_map(|id| Column::find(id)).collect();
     let mut columns: Vec<&'static Column> = Vec::new();
     for &column in args.rows.field.iter().chain(&split).chain([&args.rows.key]) {
         if !columns.iter().any(|known| known.id == column.id) {
@@ -270,6 +295,7 @@ fn keys(keys: &[By]) -> Result<Vec<By>, Usage> {
 mod tests {
     use super::super::args::{Cli, Command};
     use super::RecordConfig;
+    use crate::report::By;
     use clap::Parser;
 
     fn columns(arguments: &[&str]) -> Result<Vec<&'static str>, String> {
@@ -295,6 +321,26 @@ mod tests {
         ];
         for (arguments, expected) in table {
             assert_eq!(columns(arguments).unwrap(), expected, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn sleeps_are_traced_where_they_are_asked_for() {
+        let of = |words: &[&str]| -> Result<(bool, Vec<By>), String> {
+            let cli = Cli::try_parse_from([&["ftlock", "record"], words].concat());
+            let Command::Record(args) = cli.map_err(|error| error.to_string())?.command else {
+                return Err("no record".to_owned());
+            };
+            let config = RecordConfig::of_record(&args).map_err(|error| error.to_string())?;
+            Ok((config.plan.extras.sleeps, config.by))
+        };
+        assert_eq!(of(&["-t"]), Ok((false, vec![By::Task])));
+        assert_eq!(of(&["--sleep", "-t"]), Ok((true, vec![By::Task])));
+        assert_eq!(of(&["--format", "latency_stats"]), Ok((true, vec![By::Stack])));
+        assert_eq!(of(&["--format", "latency_stats", "--by=stack"]), Ok((true, vec![By::Stack])));
+        for other in ["-t", "-l", "--by=comm", "--no-stack"] {
+            let error = of(&["--format", "latency_stats", other]).unwrap_err();
+            assert!(error.contains("its lines are stacks"), "{other}: {error}");
         }
     }
 

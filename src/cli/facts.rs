@@ -47,7 +47,7 @@ impl Facts {
         config: &RecordConfig,
         symbols: &Arc<Kallsyms>,
     ) -> Result<Filters, Usage> {
-        let mut filters = config.wanted.filters(symbols)?;
+        let mut filters = config.wanted.filters(symbols, &config.plan.extras)?;
         if let (Some(regex), Some(texts)) = (config.wanted.cmdline(), &self.texts.cmdlines) {
             let condition = TextCondition::Matches(regex.clone());
             filters.cmdline = Some(TextFilter::new(condition, Arc::clone(texts)));

@@ -18,6 +18,8 @@ pub(super) enum Report {
     Csv,
     /// One JSON object.
     Json,
+    /// The lines of `/proc/latency_stats`.
+    LatencyStats,
 }
 
 /// The stream's format, if there is to be one, and the report's. Only one format has a place on
@@ -29,6 +31,9 @@ pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usa
         (None, Some(ReportFormat::Table)) => (Report::Table, "--format table"),
         (None, Some(ReportFormat::Csv)) => (Report::Csv, "--format csv"),
         (None, Some(ReportFormat::Json)) => (Report::Json, "--format json"),
+        (None, Some(ReportFormat::LatencyStats)) => {
+            (Report::LatencyStats, "--format latency_stats")
+        }
     };
     let stream = match args.stream {
         None if report == Report::Table || args.raw => Some(Format::Text),
@@ -91,6 +96,7 @@ mod tests {
             ("--format table", (Some(Format::Text), Report::Table)),
             ("--format csv", (None, Report::Csv)),
             ("--format json --stream none", (None, Report::Json)),
+            ("--format latency_stats", (None, Report::LatencyStats)),
             ("-x ,", (None, perf(","))),
             ("-x ;; --stream=none", (None, perf(";;"))),
             ("--format csv --output f", (None, Report::Csv)),

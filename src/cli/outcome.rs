@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use crate::event::Cpu;
 use crate::output::{ReportInfo, Section, Summary};
-use crate::pipeline::{Ended, Results, Stream, StreamTexts, open_waits, quality};
+use crate::pipeline::{
+    Blocked, Ended, Results, Stream, StreamTexts, open_waits, quality, stream_blocked,
+};
 use crate::report::{Quality, Row, RowKey, Table, select};
 use crate::symbols::Kallsyms;
 use crate::tracefs::CpuStats;
@@ -32,6 +34,8 @@ pub(super) struct Outcome<'a> {
     pub(super) duration: Duration,
     /// CPU time of ours in it; none for a recording.
     pub(super) own_cpu_ns: Option<u64>,
+    /// Tasks that were blocked all the time.
+    pub(super) blocked: &'a [Blocked],
     pub(super) results: Results,
 }
 
@@ -52,6 +56,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     let rows = rows(config, &results, Table::Locks);
     let further = further(config, &results);
     let open = open_waits(&results);
+    let blocked: Vec<_> = outcome.blocked.iter().map(stream_blocked).collect();
     let summary = Summary {
         table: Table::Locks,
         split: config.plan.extras.split,
@@ -62,9 +67,11 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         rows: &rows,
         totals: results.kept.of(Table::Locks),
         open: &open,
+        blocked: &blocked,
         quality: &quality,
         duration_ns: u64::try_from(outcome.duration.as_nanos()).unwrap_or(u64::MAX),
         lock_names: &results.lock_names,
+        futex_names: &results.futex_names,
         chains: &results.chains,
         symbols,
         stacks: &results.stacks,
@@ -87,12 +94,13 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
 }
 
 /// The tables that have any waits, but for the first one.
-fn further<'a>(config: &RecordConfig, results: &'a Results) -> Vec<Section<'a>> {
+fn further<'a>(config: &'a RecordConfig, results: &'a Results) -> Vec<Section<'a>> {
     let tables = Table::ALL.into_iter().skip(1).map(|table| Section {
         table,
         by: table.keys(&config.by),
         rows: rows(config, results, table),
         totals: results.kept.of(table),
+        columns: if table.is_of_sleeps() { &config.sleep_columns } else { &config.columns },
     });
     tables.filter(|section| section.totals.waits() > 0).collect()
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use crate::output::table::View;
-use crate::output::{ReportInfo, Summary, csv, footer, json, perf_csv, table};
+use crate::output::{ReportInfo, Summary, csv, footer, json, latency_stats, perf_csv, table};
 use crate::pipeline::Format;
 
 use super::config::RecordConfig;
@@ -43,8 +43,8 @@ pub(super) fn print(
     let plain = plain(config);
     let said = match printed {
         Err(_) if !config.quiet => table::write(summary, plain, &mut io::stderr().lock()),
-        // CSV itself has no place for it.
-        Ok(()) if config.format == Report::Csv && !plain.detail.is_bare(summary.quality) => {
+        // CSV itself has no place for it, nor has the kernel's file.
+        Ok(()) if is_bare(&config.format) && !plain.detail.is_bare(summary.quality) => {
             footer::write(summary, plain, &mut io::stderr().lock())
         }
         _ => Ok(()),
@@ -52,6 +52,10 @@ pub(super) fn print(
     // If stderr is gone there is nobody to tell.
     let _ = said.is_ok();
     printed.map_err(on_stdout)
+}
+
+fn is_bare(report: &Report) -> bool {
+    matches!(report, Report::Csv | Report::LatencyStats)
 }
 
 fn on_stdout(error: io::Error) -> (String, io::Error) {
@@ -78,6 +82,7 @@ fn report(
         Report::Perf(separator) => perf_csv::write(summary, separator, view.detail, &mut text)?,
         Report::Csv => csv::write(summary, &mut text)?,
         Report::Json => json::report(info, summary, &mut text)?,
+        Report::LatencyStats => latency_stats::write(summary, &mut text)?,
     }
     Ok(text)
 }

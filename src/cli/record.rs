@@ -13,7 +13,8 @@ use anyhow::{Context, anyhow};
 use crate::cmdline_cache::proc::PidNamespace;
 use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{
-    self, Asked, Ended, Live, NESTED, Session, Signals, Watched, Workload, enter,
+    self, Asked, Blocked, Ended, Live, NESTED, Session, Signals, SinceBefore, Watched, Workload,
+    enter,
 };
 use crate::symbols::{Availability, Kallsyms};
 
@@ -52,7 +53,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let file = report_file(config)?;
     let Session { mut live, layout, decoder, own, tasks, namespace } = start(config, &mut notes)?;
     check_cpus(config, &live)?;
-    let traced = Traced { layout, decoder, own, namespace, hearsay: Vec::new() };
+    let traced = Traced { layout, decoder, own, namespace, is_live: true, hearsay: Vec::new() };
     let mut engine = engine(config, traced, live.cpus(), &symbols, filters, &facts);
     if config.save.is_some() {
         engine.keep_looks();
@@ -69,6 +70,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     live.wake_on(signals.wake())?;
     live.wake_when_unread(&io::stdout());
     live.trace_locks(&config.plan)?;
+    let blocked = SinceBefore::look(|blocked| is_asked(config, blocked));
     let start_ns = live.now_ns().ok();
     let meter = Meter::start();
     save::tell_start(&mut live, start_ns.unwrap_or(0), meter.date);
@@ -96,6 +98,9 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         forgot: Instant::now(),
         notes,
         meter,
+        symbols: &symbols,
+        blocked,
+        blocked_told: false,
     };
     let traced = catch_unwind(AssertUnwindSafe(|| run.trace(&mut live, &mut engine, &mut stream)));
     let traced = traced.unwrap_or_else(|_| Err(anyhow!("internal error, as told above")));
@@ -144,6 +149,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         texts: facts.texts(),
         duration,
         own_cpu_ns: Some(own_cpu_ns),
+        blocked: run.blocked.look_again(),
         results: engine.finish(),
     })?;
     Ok(not_saved.map_or(status, |error| exit::tell(&error)))
@@ -151,6 +157,16 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
 
 fn disturbances(ended: Option<&Ended>) -> Vec<String> {
     ended.iter().flat_map(|ended| &ended.disturbances).map(ToString::to_string).collect()
+}
+
+/// Whether a task that was there before is one that was asked for.
+fn is_asked(config: &RecordConfig, blocked: &Blocked) -> bool {
+    match &config.whose {
+        Whose::All => true,
+        Whose::Processes(pids) => pids.contains(&blocked.tgid.0),
+        Whose::Threads(tids) => tids.contains(&blocked.tid.0),
+        Whose::Command => false,
+    }
 }
 
 /// Whether something else writes to the terminal while we trace: the stream shows by itself that

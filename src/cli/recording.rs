@@ -116,6 +116,7 @@ impl Recording {
             own: Tid(own),
             // Whatever /proc says now is of another time.
             namespace: PidNamespace::Nested,
+            is_live: false,
             hearsay,
         })
     }

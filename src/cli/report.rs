@@ -223,6 +223,7 @@ pub(super) fn show(
         texts: facts.texts(),
         duration: duration(saved, &offline, &results),
         own_cpu_ns: end.map(|end| end.own_cpu_ns),
+        blocked: &[],
         results,
     })?;
     match status {

@@ -7,7 +7,12 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use crate::cmdline_cache::proc::PidNamespace;
-use crate::pipeline::{Engine, Live, Saver, Signals, Stream, Watched, Workload, status_code};
+use crate::output::text;
+use crate::pipeline::{
+    Engine, Live, Saver, Signals, SinceBefore, Stream, Watched, Workload, futex_owner, status_code,
+    stream_blocked, stream_open,
+};
+use crate::symbols::Kallsyms;
 
 use super::config::RecordConfig;
 use super::exit::{DONE, FAILED};
@@ -22,6 +27,9 @@ const BY_ITSELF: Duration = Duration::from_millis(100);
 
 /// How long it gets after we have passed the signal on.
 const AFTER_SIGNAL: Duration = Duration::from_secs(2);
+
+/// A wait that takes longer than this is told of before it is over.
+const LASTING_NS: u64 = 1_000_000_000;
 
 /// How often rings are read at least where they are only saved: what a killed run lacks.
 const SAVING: Duration = Duration::from_millis(500);
@@ -62,6 +70,10 @@ pub(super) struct Run<'a> {
     pub(super) forgot: Instant,
     pub(super) notes: Notes,
     pub(super) meter: Meter,
+    pub(super) symbols: &'a Kallsyms,
+    /// Tasks that were blocked when the run began, and whether they have been told of.
+    pub(super) blocked: SinceBefore,
+    pub(super) blocked_told: bool,
 }
 
 impl Run<'_> {
@@ -84,6 +96,9 @@ impl Run<'_> {
             live.pump(engine.as_mut(), &mut sink)?;
             if let Some(wait) = sink.found {
                 self.found(live, wait);
+            }
+            if let Some(engine) = engine {
+                self.tell_lasting(engine, stream);
             }
             save::tell_news(live, engine.as_mut());
             // From a loss on until tasks are looked at anew.
@@ -116,6 +131,37 @@ impl Run<'_> {
         }
     }
 
+    /// Waits that last are shown before they end: in the stream, or else on stderr.
+    fn tell_lasting(&mut self, engine: &mut Engine, stream: &mut Option<Stream<'_>>) {
+        if self.config.raw {
+            return;
+        }
+        for wait in engine.lasting(LASTING_NS) {
+            let owner = futex_owner(&wait);
+            let wait = owner.map_or(wait, |owner| engine.owner_found(&wait, owner));
+            let wait = stream_open(&wait);
+            match stream {
+                Some(stream) => stream.open(&wait, engine.stacks()),
+                None => {
+                    let text = text::open_text(&wait, self.symbols);
+                    self.notes.say(format!("still waiting: {text}"));
+                }
+            }
+        }
+    }
+
+    /// The same of tasks that were blocked before: no event tells of them. The stream has none of them,
+    /// since its waits are what events tell.
+    fn tell_blocked(&mut self) {
+        let blocked = self.blocked.look_again();
+        if !std::mem::replace(&mut self.blocked_told, true) {
+            for blocked in blocked {
+                let task = stream_blocked(blocked);
+                self.notes.say(format!("blocked since before the trace: {}", text::blocked(&task)));
+            }
+        }
+    }
+
     /// What was waited for: the file is to keep what surrounds it.
     fn found(&mut self, live: &mut Live, wait: Duration) {
         self.when_wait = None;
@@ -131,6 +177,7 @@ impl Run<'_> {
         engine: &mut Option<Engine>,
     ) -> anyhow::Result<()> {
         self.forgot = Instant::now();
+        self.tell_blocked();
         engine.iter_mut().for_each(Engine::forget_names);
         let gaps = match (&engine, live.saver()) {
             (Some(engine), _) => engine.gaps(),

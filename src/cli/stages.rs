@@ -35,6 +35,8 @@ pub(super) struct Traced {
     pub(super) own: Tid,
     /// Whether /proc shows the ids that events carry.
     pub(super) namespace: PidNamespace,
+    /// Whether its processes can be looked at now.
+    pub(super) is_live: bool,
     /// Names that tasks had at some time or other.
     pub(super) hearsay: Vec<(Tid, Comm)>,
 }
@@ -72,6 +74,10 @@ pub(super) fn engine(
             max_stack: config.max_stack,
         },
         rows: config.rows,
+        live: traced.is_live
+            && config.plan.extras.futexes
+            && traced.namespace == PidNamespace::Initial,
+        sleeps: config.plan.extras.sleeps,
         chains: config.plan.extras.holders,
         raw: config.raw,
         begins: config.plan.begins(),

@@ -16,16 +16,19 @@ pub enum Evidence {
     Release,
     /// It woke the waiter, which got the lock then.
     Waking,
+    /// The lock says so itself: its memory was read while the wait lasted.
+    Memory,
     /// It was the last one known to have taken the lock; whether it has it still is not known.
     Acquired,
 }
 
 impl Evidence {
-    /// `release`, `waking` or `acquired`.
+    /// `release`, `waking`, `memory` or `acquired`.
     pub fn name(self) -> &'static str {
         match self {
             Evidence::Release => "release",
             Evidence::Waking => "waking",
+            Evidence::Memory => "memory",
             Evidence::Acquired => "acquired",
         }
     }

@@ -50,6 +50,19 @@ impl Cause {
         }
     }
 
+    /// The call, if it is a futex.
+    pub fn futex(self) -> Option<FutexCall> {
+        match self {
+            Cause::Futex(call) => Some(call),
+            Cause::Lock(_) | Cause::Sleep(_) => None,
+        }
+    }
+
+    /// It is a futex.
+    pub fn is_futex(self) -> bool {
+        self.futex().is_some()
+    }
+
     pub(super) fn is_mutex(self) -> bool {
         self.flags().is_some_and(LockFlags::is_mutex)
     }
@@ -81,6 +94,8 @@ pub struct Wait {
     /// The lock is a part of the lock that the task waits for around this wait: its time is in
     /// the outer wait's too.
     pub internal: bool,
+    /// It was a wait for something to do, not for a lock, as [`super::Words`] tell of a futex.
+    pub idle: bool,
 }
 
 impl Wait {
@@ -118,6 +133,8 @@ pub struct OpenWait {
     pub holder: Option<Holder>,
     /// Its end may have been lost.
     pub uncertain: bool,
+    /// It has been told of as one that lasts.
+    pub(super) told: bool,
     /// An end of the same task and lock on another CPU, just before this begin, that had none:
     /// if this wait gets no end of its own, the clocks of the two CPUs disagree.
     pub(super) suspect: Option<super::sleepers::Unmatched>,
@@ -134,6 +151,7 @@ impl OpenWait {
             off_cpu: OffCpu::default(),
             holder: None,
             uncertain: false,
+            told: false,
             suspect: None,
         }
     }

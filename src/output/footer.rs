@@ -1,13 +1,10 @@
 //! What stands under the rows: all waits in one line, what went wrong, what watching cost, and
 //! what there is to say about the data.
 
-use super::lock::KnownLock;
-use super::table::{Detail, View};
-use super::text::{caller_text, task_text};
+use super::table::{Detail, View, frames};
+use super::text::{blocked, open_text, task_text};
 use super::{StreamOpen, Summary};
-use crate::event::Context;
-use crate::report::{Identity, Quality, scaled};
-use crate::symbols::Kallsyms;
+use crate::report::{Cause, Identity, Quality, Table, scaled};
 use anstyle::Style;
 use std::io::{self, Write};
 
@@ -21,6 +18,7 @@ const MAX_OPEN: usize = 10;
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
     all_waits(summary, out)?;
+    sleeps(summary, out)?;
     holders(summary, out)?;
     costs(summary, view.detail, out)?;
     open(summary, view.detail, out)?;
@@ -52,7 +50,7 @@ fn all_waits(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (quality, totals) = (summary.quality, summary.totals);
     // Whose wait began before the trace is not known, only that one did.
     let before = if quality.is_all() { quality.pairing.began_before_start } else { 0 };
-    let open = summary.open.len() as u64;
+    let open = summary.open.iter().filter(|wait| !is_sleep(wait)).count() as u64;
     write!(
         out,
         " {} in {} on {}: {} got the lock, {} failed, {} still open",
@@ -72,6 +70,36 @@ fn all_waits(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         0 => writeln!(out),
         left_out => writeln!(out, "; {} left out", grouped(left_out)),
     }
+}
+
+/// What was slept, where that was asked for.
+fn sleeps(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let counts = &summary.quality.sleeps;
+    if counts.begins_read + counts.ends_read == 0 {
+        return Ok(());
+    }
+    let tables: Vec<_> = summary.tables().collect();
+    let of = |table: Table| {
+        let found = tables.iter().find(|summary| summary.table == table);
+        found.map_or((0, 0, 0), |Summary { totals, .. }| {
+            (totals.contended, totals.wait_total_ns, totals.uncertain)
+        })
+    };
+    let (held, held_ns, uncertain) = of(Table::Sleeps);
+    let (idle, idle_ns, idle_uncertain) = of(Table::IdleSleeps);
+    writeln!(
+        out,
+        " {} of {} together, and {} idle of {}; {} uncertain",
+        counted(held, "sleep"),
+        scaled(held_ns),
+        grouped(idle),
+        scaled(idle_ns),
+        grouped(uncertain + idle_uncertain),
+    )
+}
+
+fn is_sleep(wait: &&StreamOpen) -> bool {
+    matches!(wait.cause, Cause::Sleep(_))
 }
 
 /// Of how many waits it is known who had the lock, where that was asked for.
@@ -98,27 +126,28 @@ fn holders(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 fn open(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
     let shown = if detail == Detail::Everything { usize::MAX } else { MAX_OPEN };
     for wait in summary.open.iter().take(shown) {
-        let task = task_text(wait.tid, wait.comm.as_ref(), wait.context);
-        writeln!(out, " still waiting: {task} for {}", waits_for(wait, summary.symbols))?;
+        writeln!(out, " still waiting: {}", open_text(wait, summary.symbols))?;
+        if detail == Detail::Everything {
+            frames(wait.stack, summary, out)?;
+        }
     }
     match summary.open.len().saturating_sub(shown) {
-        0 => Ok(()),
-        more => writeln!(out, " still waiting: {} more (see -v)", grouped(more as u64)),
+        0 => {}
+        more => writeln!(out, " still waiting: {} more (see -v)", grouped(more as u64))?,
     }
-}
-
-/// What an open wait is for, since when, where, and who has it.
-pub(super) fn waits_for(wait: &StreamOpen, symbols: &Kallsyms) -> String {
-    let (kind, age) = (wait.cause.kind().name(), scaled(wait.age_ns));
-    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
-    let name = known.map(|known| format!(" {}{}", known.mark(), known.name));
-    let caller = caller_text(wait.caller, symbols);
-    let holder = wait.holder.as_ref().map(|holder| {
-        let task = task_text(holder.tid, holder.comm.as_ref(), Context::Task);
-        format!(", likely held by {task}")
-    });
-    let (name, holder) = (name.unwrap_or_default(), holder.unwrap_or_default());
-    format!("{kind}{name} {:#x} since {age}, {caller}{holder}", wait.lock)
+    for task in summary.blocked {
+        writeln!(out, " blocked since before the trace: {}", blocked(task))?;
+    }
+    for cycle in summary.cycles() {
+        let waiters = cycle.iter().filter_map(|&place| summary.open.get(place));
+        let tasks = waiters.map(|wait| {
+            let task = task_text(wait.tid, wait.comm.as_ref(), wait.context);
+            format!("{task} ({} {:#x})", wait.cause.kind().name(), wait.lock)
+        });
+        let tasks: Vec<String> = tasks.collect();
+        writeln!(out, " waiting for each other, a deadlock it seems: {}", tasks.join(" <- "))?;
+    }
+    Ok(())
 }
 
 /// The lines of [`quality`], with the weight they have.
@@ -156,6 +185,10 @@ pub(super) fn quality(quality: &Quality, detail: Detail, out: &mut dyn Write) ->
     }
     for (what, count) in quality.faults().into_iter().filter(|(_, count)| all || *count > 0) {
         writeln!(out, " {what}: {}", grouped(count))?;
+    }
+    if quality.map_floor_ns > 0 {
+        let floor = scaled(quality.map_floor_ns);
+        writeln!(out, " a row may lack up to {floor}, and nothing without a row has more")?;
     }
     if all {
         for (what, count) in quality.facts() {

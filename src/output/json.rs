@@ -9,13 +9,14 @@ mod tests;
 
 use self::holder::{JsonHolder, JsonSplit};
 pub use self::report::report;
-use self::summary::{JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables};
+use self::summary::{JsonBlocked, JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables};
 use super::escape::json_name;
 use super::lock::KnownLock;
-use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamWait, Summary};
+use super::text::reason_text;
+use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use crate::event::Comm;
 use crate::report::Quality;
-use crate::symbols::Kallsyms;
+use crate::symbols::{Kallsyms, StackTable};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -26,7 +27,6 @@ pub const SCHEMA: u32 = 1;
 /// The largest integer that every JSON reader keeps exactly.
 const MAX_EXACT: u64 = 1 << 53;
 
-#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack")]
 #[derive(Serialize)]
 #[serde(tag = "record", rename_all = "lowercase")]
 enum Record<'a, F: Serialize> {
@@ -53,9 +53,11 @@ enum Record<'a, F: Serialize> {
         kind: &'static str,
         flags: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
+        shared: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
         idle: Option<bool>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reason: Option<&'static str>,
+        reason: Option<String>,
         context: &'static str,
         ret: i32,
         caller: Option<String>,
@@ -68,6 +70,11 @@ enum Record<'a, F: Serialize> {
         split: Option<JsonSplit>,
         #[serde(skip_serializing_if = "Option::is_none")]
         holder: Option<Option<JsonHolder<'a>>>,
+    },
+    Open {
+        #[serde(flatten)]
+        wait: JsonOpen<'a>,
+        stack: Option<Vec<String>>,
     },
     Event {
         ts: u64,
@@ -92,6 +99,10 @@ enum Record<'a, F: Serialize> {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tables: Vec<JsonTable<'a>>,
         open: Vec<JsonOpen<'a>>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        cycles: Vec<Vec<usize>>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        blocked: Vec<JsonBlocked<'a>>,
         quality: &'a Quality,
         identities: Vec<JsonIdentity>,
     },
@@ -120,7 +131,7 @@ pub fn header(run: &RunInfo<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// One finished wait.
 pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> io::Result<()> {
-    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+    let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
     line(
         &Plain::Wait {
             ts: wait.begin_ns,
@@ -136,8 +147,9 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
             lock_name_by: known.as_ref().map(|known| known.by),
             kind: wait.cause.kind().name(),
             flags: wait.cause.flags().map(|flags| flags.to_string()),
+            shared: wait.cause.futex().map(|call| call.shared),
             idle: wait.cause.flags().is_none().then(|| wait.table.is_idle()),
-            reason: wait.reason,
+            reason: wait.reason.map(|reason| reason_text(reason, symbols)),
             context: wait.context.name(),
             ret: wait.ret,
             caller: wait.caller.map(|addr| caller_name(addr, symbols)),
@@ -152,6 +164,19 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
         },
         out,
     )
+}
+
+/// A wait that lasts.
+pub fn open(
+    wait: &StreamOpen,
+    stacks: &StackTable,
+    symbols: &Kallsyms,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let frames = wait.stack.and_then(|stack| stacks.frames(stack));
+    let stack =
+        frames.map(|frames| frames.iter().map(|&frame| caller_name(frame, symbols)).collect());
+    line(&Plain::Open { wait: JsonOpen::new(wait, symbols), stack }, out)
 }
 
 /// One raw event. The fields are gone through once.
@@ -199,6 +224,8 @@ pub fn summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
             totals: Totals(summary.totals, summary.split),
             tables: json_tables(&further),
             open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
+            cycles: summary.cycles(),
+            blocked: summary.blocked.iter().map(JsonBlocked::new).collect(),
             quality: summary.quality,
             identities: summary.quality.identities().into_iter().map(JsonIdentity::from).collect(),
         },

@@ -6,7 +6,7 @@ use super::Summary;
 use super::cgroup::short;
 use super::escape::terminal;
 use super::lock::KnownLock;
-use super::text::{caller_text, comm_text};
+use super::text::{caller_text, comm_text, reason_text};
 use crate::event::{Comm, StackId, Tid, WaitKind};
 use crate::report::{By, ChainId, Part, RowKey, Table};
 use crate::symbols::{Kallsyms, Waiter};
@@ -32,6 +32,8 @@ pub(super) enum KeyValue {
     Number(u64),
     /// An address.
     Address(u64),
+    /// Yes or no.
+    Flag(bool),
     /// Text of ours: a kind, a symbol.
     Text(String),
     /// A task's name.
@@ -63,9 +65,10 @@ fn columns_of(table: Table, by: By) -> &'static [KeyColumn] {
         text("lock_name_by", ""),
         TYPE,
     ];
-    const FUTEX: [KeyColumn; 5] = [
+    const FUTEX: [KeyColumn; 6] = [
         number("pid", "pid", 10),
         number("lock", "address", 16),
+        number("shared", "shared", 6),
         text("lock_name", "symbol"),
         text("lock_name_by", ""),
         TYPE,
@@ -126,19 +129,27 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
             owned(kind.name())
         }
         (Part::Type(kind) | Part::Futex { kind, .. }, "type") => owned(kind.name()),
-        (Part::Futex { pid, shared, .. }, "pid") => match pid {
-            Some(pid) if !shared => KeyValue::Number(pid.0.into()),
-            _ => KeyValue::Unknown,
-        },
+        (Part::Futex { pid, .. }, "pid") => {
+            pid.map_or(KeyValue::Unknown, |pid| KeyValue::Number(pid.0.into()))
+        }
+        (Part::Futex { shared, .. }, "shared") => KeyValue::Flag(shared),
         (Part::Futex { address, .. }, "lock") => KeyValue::Address(address),
+        (part @ Part::Futex { .. }, "lock_name") => match known_futex(&part, summary) {
+            Some(known) => KeyValue::Text(known.name.into_owned()),
+            None => KeyValue::Unknown,
+        },
+        (part @ Part::Futex { .. }, "lock_name_by") => match known_futex(&part, summary) {
+            Some(known) => owned(known.by),
+            None => KeyValue::Unknown,
+        },
         (Part::Owner(Some(owner)), "owner_tid") => KeyValue::Number(owner.tid.0.into()),
         (Part::Owner(Some(owner)), "owner") => name(owner.comm),
         (Part::Chain(Some(chain)), "chain") => KeyValue::Bytes(chain_text(chain, summary)),
-        (Part::Reason(reason), "reason") => owned(reason),
+        (Part::Reason(reason), "reason") => KeyValue::Text(reason_text(reason, symbols)),
         (Part::Caller(caller, _), "caller") => function(caller, symbols),
         (Part::Stack(stack, kind), "caller") => {
-            let waiter = if kind.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping };
-            function(stack.and_then(|stack| summary.stacks.caller(stack, waiter)), symbols)
+            let caller = |stack| summary.stacks.caller(stack, Waiter::of(kind));
+            function(stack.and_then(caller), symbols)
         }
         (Part::Lock(lock, _), "lock") => KeyValue::Address(lock),
         (Part::Lock(lock, _), "lock_name") => match known_lock(lock, summary) {
@@ -188,6 +199,11 @@ fn known_lock<'a>(lock: u64, summary: &Summary<'a>) -> Option<KnownLock<'a>> {
     KnownLock::find(lock, summary.lock_names.get(&lock).copied(), summary.symbols)
 }
 
+/// What is known of a futex.
+fn known_futex(part: &Part, summary: &Summary<'_>) -> Option<KnownLock<'static>> {
+    summary.futex_names.get(&part.futex()?).copied().map(KnownLock::named)
+}
+
 /// The function that a rule has named a row's lock by.
 pub(super) fn lock_rule(key: &RowKey, summary: &Summary<'_>) -> Option<&'static str> {
     let lock = key.parts().find_map(|part| match part {
@@ -217,6 +233,7 @@ pub(super) fn shown(value: &KeyValue, tid: Option<Tid>) -> String {
     match value {
         KeyValue::Number(number) => number.to_string(),
         KeyValue::Address(address) => format!("{address:016x}"),
+        KeyValue::Flag(is) => (if *is { "yes" } else { "no" }).to_owned(),
         KeyValue::Text(text) => text.clone(),
         KeyValue::Name(comm) => comm_text(tid.unwrap_or(Tid(0)), Some(*comm)),
         KeyValue::Cgroup(path) => terminal(&short(path)).into_owned(),

@@ -7,6 +7,7 @@ pub mod csv;
 pub mod escape;
 pub mod footer;
 pub mod json;
+pub mod latency_stats;
 pub mod perf_csv;
 pub mod table;
 pub mod text;
@@ -20,8 +21,10 @@ mod lock;
 mod machine;
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod sleeps_tests;
 
 pub use input::{
-    FieldValue, RawEvent, ReportInfo, RunInfo, Section, StreamHolder, StreamLoss, StreamOpen,
-    StreamWait, Summary,
+    FieldValue, RawEvent, ReportInfo, RunInfo, Section, StreamBlocked, StreamHolder, StreamLoss,
+    StreamOpen, StreamWait, Summary,
 };

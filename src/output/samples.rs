@@ -2,8 +2,10 @@
 
 use super::StreamWait;
 use crate::event::{Comm, Context, Cpu, LockFlags, StackId, Tid};
-use crate::report::{Cause, Table, Witness};
-use crate::symbols::{CallerFinder, DerivedName, Kallsyms, LockName, StackTable};
+use crate::report::{Cause, FutexId, Table, Witness};
+use crate::symbols::{
+    CallerFinder, DerivedName, Kallsyms, LockName, NamedBy, StackTable, UserName,
+};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io;
@@ -29,6 +31,16 @@ pub(super) const PIPE_MUTEX: LockName =
 /// A lock that a rule names, one that was learned, and one that has a symbol of its own.
 pub(super) fn lock_names() -> HashMap<u64, LockName> {
     HashMap::from([(LOCK, PIPE_MUTEX), (MMAP_LOCK, LockName::MmapLock), (0x9000, PIPE_MUTEX)])
+}
+
+/// A futex that is a variable.
+pub(super) const FUTEX: FutexId = ((Tid(4700), 1), 0x5555_0000_4080);
+
+pub(super) const THE_LOCK: LockName =
+    LockName::User(UserName { name: "the_lock", by: NamedBy::Global });
+
+pub(super) fn futex_names() -> HashMap<FutexId, LockName> {
+    HashMap::from([(FUTEX, THE_LOCK)])
 }
 
 pub(super) fn symbols() -> Kallsyms {

@@ -85,7 +85,7 @@ fn rows(summary: &Summary<'_>, view: View, bare: bool, out: &mut dyn Write) -> i
         for row in summary.rows {
             row_figures(summary, &row.stats, out)?;
             writeln!(out, " {}", cells.line(cells.texts(row, summary)))?;
-            stack(stack_of(&row.key), summary, out)?;
+            frames(stack_of(&row.key), summary, out)?;
             if let (Detail::Everything, Some(longest)) = (detail, &row.stats.witness) {
                 witness(longest, summary, out)?;
             }
@@ -108,7 +108,8 @@ fn header(
 ) -> io::Result<()> {
     write!(out, "{style}")?;
     for column in summary.columns {
-        write!(out, "{:>width$} ", column.title, width = column.width)?;
+        let title = column.title_in(summary.table);
+        write!(out, "{title:>width$} ", width = column.width)?;
     }
     let titles = cells.columns.iter().map(|column| column.title.to_owned()).collect();
     writeln!(out, " {}{style:#}\n", cells.line(titles))
@@ -141,11 +142,15 @@ fn witness(longest: &Witness, summary: &Summary<'_>, out: &mut dyn Write) -> io:
         format!(", waited for {task} ({})", holder.evidence.name())
     });
     writeln!(out, "    longest at {when}: {task} on cpu {cpu}{}", holder.unwrap_or_default())?;
-    stack(longest.stack, summary, out)
+    frames(longest.stack, summary, out)
 }
 
 /// A stack's frames, innermost first, a line each.
-fn stack(id: Option<StackId>, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn frames(
+    id: Option<StackId>,
+    summary: &Summary<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let frames = id.and_then(|stack| summary.stacks.frames(stack));
     for (number, &frame) in frames.iter().flat_map(|frames| frames.iter()).enumerate() {
         writeln!(out, "      #{number} {}", caller_text(Some(frame), summary.symbols))?;

@@ -2,10 +2,11 @@
 
 use super::errno::Errno;
 use super::escape::terminal;
-use super::{FieldValue, RawEvent, StreamLoss, StreamWait};
+use super::lock::KnownLock;
+use super::{FieldValue, RawEvent, StreamBlocked, StreamLoss, StreamOpen, StreamWait};
 use crate::event::{Comm, Context, Tid};
-use crate::report::{Cause, scaled};
-use crate::symbols::{Kallsyms, Symbol};
+use crate::report::{Cause, Reason, scaled};
+use crate::symbols::{Kallsyms, StackTable, Symbol};
 use std::fmt;
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
@@ -56,6 +57,53 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
     line.write(out)
 }
 
+/// A wait that lasts, and its stack below.
+pub fn open(
+    wait: &StreamOpen,
+    stacks: &StackTable,
+    symbols: &Kallsyms,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut line = Line::default();
+    line.right(TIME_END, &Seconds(wait.begin_ns).to_string());
+    line.right(CPU_END, &wait.cpu.0.to_string());
+    line.left(TASK_START, &format!("[still waiting] {}", open_text(wait, symbols)));
+    line.write(out)?;
+    let frames = wait.stack.and_then(|stack| stacks.frames(stack));
+    for &frame in frames.iter().flat_map(|frames| frames.iter()) {
+        let mut line = Line::default();
+        line.left(CALLER_START, &caller_text(Some(frame), symbols));
+        line.write(out)?;
+    }
+    Ok(())
+}
+
+/// An open wait: who waits, for what, since when, where, and who has it.
+pub fn open_text(wait: &StreamOpen, symbols: &Kallsyms) -> String {
+    let waiter = task_text(wait.tid, wait.comm.as_ref(), wait.context);
+    let (kind, age) = (wait.cause.kind().name(), scaled(wait.age_ns));
+    if let Some(reason) = wait.reason {
+        let (reason, caller) = (reason_text(reason, symbols), caller_text(wait.caller, symbols));
+        return format!("{waiter} asleep for {reason} since {age}, {caller}");
+    }
+    let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
+    let name = known.map(|known| format!(" {}{}", known.mark(), known.name));
+    let caller = caller_text(wait.caller, symbols);
+    let holder = wait.holder.as_ref().map(|holder| {
+        let task = task_text(holder.tid, holder.comm.as_ref(), Context::Task);
+        format!(", likely held by {task}")
+    });
+    let (name, holder) = (name.unwrap_or_default(), holder.unwrap_or_default());
+    format!("{waiter} for {kind}{name} {:#x} since {age}, {caller}{holder}", wait.lock)
+}
+
+/// A task that no event tells of: where it sleeps.
+pub fn blocked(task: &StreamBlocked<'_>) -> String {
+    let name = task_text(task.tid, Some(task.comm), Context::Task);
+    let place = task.stack.first().map_or("its stack cannot be read", String::as_str);
+    format!("{name}, {place}")
+}
+
 fn type_text(wait: &StreamWait<'_>) -> &'static str {
     if wait.table.is_idle() { "idle" } else { wait.cause.kind().name() }
 }
@@ -63,8 +111,12 @@ fn type_text(wait: &StreamWait<'_>) -> &'static str {
 /// Where a lock was wanted; of a futex its address, of a sleep its reason.
 fn place_text(wait: &StreamWait<'_>, symbols: &Kallsyms) -> String {
     match (wait.cause, wait.reason) {
-        (_, Some(reason)) => reason.to_owned(),
-        (Cause::Futex(_), None) => format!("{:#x}", wait.lock),
+        (_, Some(reason)) => reason_text(reason, symbols),
+        (Cause::Futex(_), None) => {
+            let address = || format!("{:#x}", wait.lock);
+            wait.lock_name
+                .map_or_else(address, |name| terminal(name.name().as_bytes()).into_owned())
+        }
         (_, None) => caller_text(wait.caller, symbols),
     }
 }
@@ -109,6 +161,23 @@ pub(super) fn caller_text(caller: Option<u64>, symbols: &Kallsyms) -> String {
             .resolve(addr)
             .map_or_else(|| format!("{addr:#x}"), |symbol: Symbol<'_>| symbol.to_string()),
         None => "-".to_owned(),
+    }
+}
+
+/// The reason's name, or that of the function that sleeps.
+pub(super) fn reason_text(reason: Reason, symbols: &Kallsyms) -> String {
+    match reason {
+        Reason::Named(name) => name.to_owned(),
+        Reason::Function(start) => function_text(start, symbols),
+    }
+}
+
+/// `name`, or the address where it has none.
+pub(super) fn function_text(addr: u64, symbols: &Kallsyms) -> String {
+    match symbols.resolve(addr) {
+        Some(Symbol { name, module: Some(module), .. }) => format!("{name} [{module}]"),
+        Some(Symbol { name, .. }) => name.to_owned(),
+        None => format!("{addr:#x}"),
     }
 }
 

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 
 use crate::aggregate::Sample;
 use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
-use crate::contention::{OpenWait, Outcome, Wait};
-use crate::event::{Cpu, Head, StackId, Tid};
+use crate::contention::{Cause, OpenWait, Outcome, Wait};
+use crate::event::{Cpu, Head, LeftAs, StackId, Tid};
 use crate::report::{By, ChainId, RowKey, Table};
 use crate::symbols::StackTable;
 
@@ -71,11 +71,26 @@ impl Keep {
         Some((named, self.row_key(&named, with.cache), sample))
     }
 
-    /// Names an open wait; nothing if its task was not asked for.
-    pub(super) fn open(&self, wait: &OpenWait, with: &Naming<'_>) -> Option<OpenNamed> {
+    /// Names an open wait; nothing if its task was not asked for, or it waits for something to do.
+    pub(super) fn open(
+        &self,
+        wait: &OpenWait,
+        now_ns: u64,
+        with: &Naming<'_>,
+    ) -> Option<OpenNamed> {
         let begin = &wait.begin;
         let name = with.cache.name_at(begin.tid, begin.cpu, begin.stamp);
-        self.shows(begin, &name).then(|| with.open(wait, name))
+        let is_idle = match wait.cause {
+            // What a signal could end may go on for ever; who sleeps for a lock waits for it, too.
+            Cause::Sleep(left_as) => {
+                let sleep = with.sleep_reason(wait.cause, wait.stack);
+                let is_told = sleep.is_some_and(|sleep| sleep.idle || sleep.is_lock());
+                left_as != LeftAs::Uninterruptible || is_told
+            }
+            _ => with.spaces.is_idle_so_far(wait, with.cache),
+        };
+        let is_shown = !is_idle && self.shows(begin, &name);
+        is_shown.then(|| with.open(wait, name, now_ns))
     }
 
     /// Whether an event of this task is streamed.

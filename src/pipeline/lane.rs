@@ -137,6 +137,11 @@ impl Lane {
         self.last_ns
     }
 
+    /// Up to when it is known what happened on this CPU.
+    pub(super) fn known_ns(&self) -> u64 {
+        self.last_ns.max(self.read_up_to_ns)
+    }
+
     /// How many events lie at or before the watermark.
     pub(super) fn before(&self, watermark_ns: u64) -> usize {
         self.events.partition_point(|event| event.head.stamp.ts_ns <= watermark_ns)

@@ -10,10 +10,11 @@ use mio::{Events, Interest, Poll, Token};
 use crate::event::Cpu;
 use crate::tracefs::{self, Arena, CpuStats, Disturbance, End, Instance, Reader, Ring, Unmappable};
 
-use super::engine::{Chunk, Engine};
+use super::engine::Engine;
 use super::error::Error;
 use super::results::Sink;
 use super::save::Saver;
+use super::setup::Chunk;
 
 /// Bytes read of one CPU before the others get their turn.
 const MAX_TURN_BYTES: usize = 4 << 20;

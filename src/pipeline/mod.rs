@@ -11,10 +11,12 @@
 //! of the window known, naming and summing, each CPU for itself again. An event that turns up
 //! behind its window is counted as late and still processed.
 
+mod blocked;
 mod chaining;
 mod engine;
 mod error;
 mod filters;
+mod futex_owner;
 mod keep;
 mod lane;
 mod live;
@@ -33,35 +35,42 @@ mod recording;
 mod results;
 mod save;
 mod session;
+mod setup;
 mod signals;
+mod spaces;
 mod stream;
 mod summary;
 mod targets;
 mod text_filter;
+mod user_names;
 mod watched;
 mod workers;
 mod workload;
 
-pub use engine::{Chunk, Engine, Setup};
+pub use blocked::{Blocked, SinceBefore};
+pub use engine::Engine;
 pub use error::Error;
 pub use filters::Filters;
+pub use futex_owner::futex_owner;
 pub use keep::Keep;
 pub use lane::ReadCounts;
 pub use live::{Ended, Live};
 pub use named::{Kept, NamedHolder, NamedWait, OpenNamed};
 pub use nested::{NESTED, NESTED_HINT};
 pub use offline::{Offline, Tiding};
-pub use plan::{CGROUP_EVENTS, Extras, LOCK_EVENTS, Plan, TASK_EVENTS};
+pub use plan::{CGROUP_EVENTS, Extras, FUTEX_EVENTS, LOCK_EVENTS, Plan, TASK_EVENTS};
 pub use queue::Queue;
 pub use raw::{RawEvent, RawHead};
 pub use recording::replay;
 pub use results::{Results, Sink};
 pub use save::{Beside, Bound, SaveError, Saved, SavedGap, Saver, Stopped};
 pub use session::{Session, enter};
+pub use setup::{Chunk, Setup};
 pub use signals::Signals;
 pub use stream::{Format, Shows, Stream, StreamTexts};
-pub use summary::{open_waits, quality};
+pub use summary::{open_waits, quality, stream_blocked, stream_open};
 pub use targets::{Family, Targets};
 pub use text_filter::{TextCondition, TextFilter};
+pub use user_names::NamesGivenUp;
 pub use watched::{Asked, NotThere, Watched};
 pub use workload::{CannotStart, Workload, status_code};

@@ -2,8 +2,8 @@
 
 use crate::aggregate::{Sample, Split};
 use crate::cmdline_cache::{Certainty, Fact, TaskName};
-use crate::contention::{Cause, Evidence, Holder, OffCpu, OpenWait, Wait};
-use crate::event::Comm;
+use crate::contention::{Cause, Evidence, Holder, OffCpu, OpenWait, Process, Wait};
+use crate::event::{Comm, LeftAs, Reason};
 use crate::report::{ChainId, Holders, ItsHolder, RowStats, Table, Witness};
 use crate::symbols::LockName;
 
@@ -31,12 +31,14 @@ pub struct NamedWait {
     pub caller: Option<u64>,
     /// What the lock is known as, beside its address and a symbol there.
     pub lock_name: Option<LockName>,
+    /// Whose futex it is, if it is for one.
+    pub process: Option<Process>,
     /// Whoever had the lock.
     pub holder: Option<NamedHolder>,
     /// The chain of waits that it begins, where chains are followed.
     pub chain: Option<ChainId>,
     /// What the task slept for, if it is a sleep.
-    pub reason: Option<&'static str>,
+    pub reason: Option<Reason>,
     /// The task's cgroup at that instant, where cgroups are kept.
     pub cgroup: Option<Fact>,
     /// Its process's command line, where they are kept.
@@ -48,6 +50,8 @@ pub struct NamedWait {
 pub struct OpenNamed {
     /// The wait.
     pub wait: OpenWait,
+    /// How long it has lasted, in ns.
+    pub age_ns: u64,
     /// Who waits.
     pub name: TaskName,
     /// The address of the call that wanted the lock, where a stack was recorded.
@@ -56,6 +60,8 @@ pub struct OpenNamed {
     pub lock_name: Option<LockName>,
     /// Whoever has the lock, probably.
     pub holder: Option<NamedHolder>,
+    /// What the task sleeps for, if it is a sleep.
+    pub reason: Option<Reason>,
 }
 
 /// Where the finished waits went: every one is in exactly one of these.
@@ -165,7 +171,12 @@ impl Kept {
         let certainty = named.name.certainty;
         self.name_unknown += u64::from(certainty == Certainty::Unknown);
         self.name_unconfirmed += u64::from(certainty == Certainty::Unconfirmed);
-        let may_have_stack = !matches!(named.wait.cause, Cause::Futex(_));
+        let stackless = [LeftAs::Idle, LeftAs::Runnable, LeftAs::Dead];
+        let may_have_stack = match named.wait.cause {
+            Cause::Lock(_) => true,
+            Cause::Futex(_) => false,
+            Cause::Sleep(left_as) => !stackless.contains(&left_as),
+        };
         self.no_stack += u64::from(may_have_stack && named.wait.stack.is_none());
         if let Sample::Acquired(ns) = sample {
             self.count_holder(named, ns);
@@ -182,7 +193,9 @@ impl Kept {
         self.holders.known_ns = self.holders.known_ns.saturating_add(ns);
         match known.holder.evidence {
             Evidence::Release => self.holders.by_release += 1,
-            Evidence::Waking | Evidence::Acquired => self.holders.by_waking += 1,
+            Evidence::Waking | Evidence::Memory | Evidence::Acquired => {
+                self.holders.by_waking += 1;
+            }
         }
     }
 

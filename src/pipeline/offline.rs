@@ -8,9 +8,10 @@ use crate::event::{Cpu, Stamp};
 use crate::trace_file::{Buffer, CpuData, Error, TraceFile};
 use crate::tracefs::Abi;
 
-use super::engine::{Chunk, Engine};
+use super::engine::Engine;
 use super::results::Sink;
 use super::save::SavedGap;
+use super::setup::Chunk;
 use super::workers::on_each;
 
 /// Bytes read of all rings at a time, and of one of them.

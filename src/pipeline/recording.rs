@@ -1,7 +1,8 @@
 //! A recording as the source: whole rings, read once.
 
-use super::engine::{Chunk, Engine};
+use super::engine::Engine;
 use super::results::Sink;
+use super::setup::Chunk;
 
 /// Feeds recorded rings, in the order of the engine's CPUs, and processes all of them.
 ///

@@ -7,8 +7,10 @@ use crate::cmdline_cache::{Certainty, Fact};
 use crate::contention::Holder;
 use crate::event::decode::Frames;
 use crate::event::{Comm, Cpu, Gap, TextId, Texts};
-use crate::output::{self, FieldValue, RunInfo, StreamHolder, StreamLoss, StreamWait, json, text};
-use crate::symbols::Kallsyms;
+use crate::output::{
+    self, FieldValue, RunInfo, StreamHolder, StreamLoss, StreamOpen, StreamWait, json, text,
+};
+use crate::symbols::{Kallsyms, StackTable};
 use crate::tracefs::{Abi, EventFormat, Value};
 
 use super::named::{NamedHolder, NamedWait, known_comm};
@@ -83,6 +85,15 @@ impl<'a> Stream<'a> {
         });
     }
 
+    /// A wait that lasts.
+    pub fn open(&mut self, wait: &StreamOpen, stacks: &StackTable) {
+        let symbols = self.symbols;
+        self.line(|format, out| match format {
+            Format::Text => text::open(wait, stacks, symbols, out),
+            Format::Json => json::open(wait, stacks, symbols, out),
+        });
+    }
+
     /// Hands the lines of a window over.
     pub fn flush(&mut self) {
         self.queue.push(std::mem::take(&mut self.lines), std::mem::take(&mut self.count));
@@ -124,13 +135,16 @@ impl Sink for Stream<'_> {
     fn wait(&mut self, named: &NamedWait) {
         let comm = known_comm(&named.name);
         let symbols = self.symbols;
+        // Of a sleep both are known without further events.
+        let is_sleep = named.reason.is_some();
         let cgroup = fact_text(named.cgroup, self.texts.cgroups.as_deref());
         let cmdline = fact_text(named.cmdline, self.texts.cmdlines.as_deref());
         let wait = StreamWait {
             cgroup: cgroup.as_ref().map(Option::as_deref),
             cmdline: cmdline.as_ref().map(Option::as_deref),
-            off_cpu: self.shows.split.then_some(named.wait.off_cpu),
-            holder: self.shows.holders.then(|| named.holder.as_ref().map(stream_holder)),
+            off_cpu: (self.shows.split || is_sleep).then_some(named.wait.off_cpu),
+            holder: (self.shows.holders || is_sleep)
+                .then(|| named.holder.as_ref().map(stream_holder)),
             ..stream_wait(named, comm.as_ref())
         };
         self.line(|format, out| match format {

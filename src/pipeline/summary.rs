@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::aggregate::Stats;
 use crate::event::Cpu;
-use crate::output::StreamOpen;
+use crate::output::{StreamBlocked, StreamOpen};
 use crate::report::{CpuEvents, Quality, RowKey, Table};
 use crate::tracefs::CpuStats;
 
+use super::blocked::Blocked;
 use super::lane::ReadCounts;
-use super::named::known_comm;
+use super::named::{OpenNamed, known_comm};
 use super::results::Results;
 use super::stream::stream_holder;
 
@@ -30,6 +31,7 @@ pub fn quality(
         sleeps: results.counts.sleeps,
         holders: kept.holders,
         holders_forgotten: results.holders_forgotten,
+        words_forgotten: results.words_forgotten,
         switches_missing: results.switches_missing,
         chains_refused: results.chains.refused(),
         chains_forgotten: results.chains_forgotten,
@@ -57,10 +59,13 @@ pub fn quality(
         cmdlines_unread: kept.cmdline_unread,
         facts_evicted: results.facts.evicted,
         texts_refused: results.facts.refused,
-        looks_put_off: results.facts.put_off,
+        looks_put_off: results.facts.put_off + results.user_names.put_off,
+        user_names_dropped: results.user_names.dropped,
+        user_spaces_unread: results.user_names.unread,
         stacks_refused: results.stacks.refused(),
         stacks_missing: if stacks_wanted { kept.no_stack } else { 0 },
-        map_refused_keys: results.rows.refused_flushes,
+        map_given_up: results.rows.given_up,
+        map_floor_ns: results.rows.floor_ns,
         stream_dropped,
         own_cpu_ns: None,
     }
@@ -77,9 +82,19 @@ fn in_rows(results: &Results) -> u64 {
 
 /// The waits that were still open, for the writers.
 pub fn open_waits(results: &Results) -> Vec<StreamOpen> {
-    let open = results.open.iter().map(|open| StreamOpen {
+    results.open.iter().map(stream_open).collect()
+}
+
+/// A task that was blocked all the time, for the writers.
+pub fn stream_blocked(blocked: &Blocked) -> StreamBlocked<'_> {
+    StreamBlocked { tid: blocked.tid, comm: &blocked.comm, stack: &blocked.stack }
+}
+
+/// An open wait, for the writers.
+pub fn stream_open(open: &OpenNamed) -> StreamOpen {
+    StreamOpen {
         begin_ns: open.wait.begin.ts_ns,
-        age_ns: results.end_ns.saturating_sub(open.wait.begin.ts_ns),
+        age_ns: open.age_ns,
         tid: open.wait.begin.tid,
         comm: known_comm(&open.name),
         cpu: open.wait.begin.cpu,
@@ -90,8 +105,8 @@ pub fn open_waits(results: &Results) -> Vec<StreamOpen> {
         holder: open.holder.as_ref().map(stream_holder),
         context: open.wait.begin.context,
         caller: open.caller,
-    });
-    open.collect()
+        reason: open.reason,
+    }
 }
 
 fn events(cpu: Cpu, read: &ReadCounts, stats: &[(Cpu, Option<CpuStats>)]) -> CpuEvents {

@@ -42,7 +42,7 @@ fn a_full_map_keeps_every_wait_in_the_overflow_rows() {
     assert_eq!(rows.len() - overflow, 1);
     assert!(overflow > 0);
     assert_eq!(sum(&summary["rows"], "contended"), summary["totals"]["contended"]);
-    assert!(summary["quality"]["map_refused_keys"].as_u64().unwrap() > 0);
+    assert!(summary["quality"]["map_given_up"].as_u64().unwrap() > 0);
 }
 
 /// A ring of two sub-buffers that nobody reads while the load runs: it must overflow.

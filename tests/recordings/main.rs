@@ -16,6 +16,7 @@ mod cases;
 mod damage;
 mod fixtures;
 mod formats;
+mod futexes;
 mod kernel;
 mod kernel_text;
 mod libtraceevent;

@@ -3,7 +3,7 @@
 use super::super::holders::{Evidence, Holder};
 use super::super::wait::{Cause, OpenWait, Wait};
 use super::{Nest, Sleepers};
-use crate::event::{Body, Context, Event, Head, LeftAs, StackId, Tid};
+use crate::event::{Body, Context, Event, Head, LeftAs, StackId, Stamp, Tid};
 
 impl Sleepers {
     /// Whoever raises an event runs. Not every switch is recorded: on some machines those from tasks
@@ -70,10 +70,25 @@ impl Sleepers {
         Wait { holder: told.or(wait.holder), ..wait }
     }
 
-    /// An open wait, with who probably has its lock: the last one known to have got it.
+    /// An open wait, with who probably has its lock: the last one known to have got it. Of a futex
+    /// only the lock itself can tell: other processes have others at the same address.
     pub(super) fn with_likely_holder(&self, wait: OpenWait) -> OpenWait {
-        let likely = self.holders.likely(wait.lock, wait.begin.tid);
-        OpenWait { holder: likely.or(wait.holder), ..wait }
+        let read = wait.holder.filter(|holder| holder.evidence == Evidence::Memory);
+        let is_kernels = wait.cause.flags().is_some();
+        let likely = || self.holders.likely(wait.lock, wait.begin.tid).filter(|_| is_kernels);
+        OpenWait { holder: read.or_else(likely).or(wait.holder), ..wait }
+    }
+
+    /// The memory of the lock that `wait` is for says who has it, at `now`.
+    pub fn owner_found(&mut self, wait: &OpenWait, now: Stamp, owner: Tid) -> OpenWait {
+        let head = Head { stamp: now, ts_ns: now.ts_ns, tid: owner, ..wait.begin };
+        let holder = Some(Holder { head, evidence: Evidence::Memory, stack: None, held_ns: None });
+        let nest = self.waiters.get_mut(&wait.begin.tid);
+        let open = nest.and_then(|nest| {
+            nest.open_mut().iter_mut().find(|open| open.begin.stamp == wait.begin.stamp)
+        });
+        open.into_iter().for_each(|open| open.holder = holder);
+        OpenWait { holder, ..*wait }
     }
 
     /// Locks whose holders were forgotten for want of room.

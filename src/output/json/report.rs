@@ -1,7 +1,9 @@
 //! The report as one object. `docs/report.md` describes it.
 
 use super::line;
-use super::summary::{JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables};
+use super::summary::{
+    JsonBlocked, JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables,
+};
 use crate::output::escape::json_name;
 use crate::output::{ReportInfo, Summary};
 use crate::report::{Bad, Overhead, Quality, Row, RowKey};
@@ -24,6 +26,10 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tables: Vec<JsonTable<'a>>,
     open: Vec<JsonOpen<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cycles: Vec<Vec<usize>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    blocked: Vec<JsonBlocked<'a>>,
     loss: Loss,
     bad: Wrong,
     quality: &'a Quality,
@@ -84,6 +90,8 @@ pub fn report(info: &ReportInfo<'_>, summary: &Summary<'_>, out: &mut dyn Write)
             totals: Totals(summary.totals, summary.split),
             tables: json_tables(&further),
             open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
+            cycles: summary.cycles(),
+            blocked: summary.blocked.iter().map(JsonBlocked::new).collect(),
             loss: Loss::new(quality),
             bad: Wrong::new(quality),
             quality,

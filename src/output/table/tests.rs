@@ -1,7 +1,7 @@
 use super::super::StreamOpen;
 use super::super::footer::grouped;
 use super::super::samples::{
-    LOCK, MMAP_LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written,
+    LOCK, MMAP_LOCK, PIPE_WRITE, futex_names, lock_names, stacks, symbols, witness, written,
 };
 use super::{Detail, Summary, View, cut, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid, WaitKind};
@@ -72,8 +72,10 @@ fn viewed(
         open: &open,
         quality,
         duration_ns: 4_210_000_000,
+        blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         symbols: &symbols(),
         stacks: &stacks(),
         cgroups: None,
@@ -97,6 +99,7 @@ fn open_wait() -> StreamOpen {
         lock_name: None,
         stack: None,
         holder: None,
+        reason: None,
         context: Context::Task,
         caller: Some(PIPE_WRITE),
     }
@@ -249,8 +252,10 @@ fn a_cgroup_stands_with_its_containers_id_cut_and_moves_no_cursor() {
         open: &[],
         quality: &clean(),
         duration_ns: 1,
+        blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         symbols: &symbols(),
         stacks: &stacks(),
         cgroups: Some(&paths),
@@ -352,8 +357,10 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
         open: &[],
         quality: &Quality::default(),
         duration_ns: 1,
+        blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         symbols: &symbols(),
         stacks: &stacks(),
         cgroups: None,
@@ -409,8 +416,10 @@ fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
         duration_ns: 1,
         symbols: &symbols(),
         stacks: &stacks(),
+        blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         cgroups: None,
     };
     let plain = View { width: Some(80), ..View::default() };
