@@ -327,7 +327,9 @@ fn a_long_wait_is_in_the_file_and_the_rest_of_the_run_is_not() {
     let Some(_alone) = live() else { return };
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("t.dat");
-    let save = ["--sched", "--ring", "1m", "--when-wait", "2ms", "--save", trace.to_str().unwrap()];
+    // All tasks: of one whose birth was given up the file does not know whether it is the command's.
+    let save = ["-a", "--sched", "--ring", "1m", "--when-wait", "2ms", "--save"];
+    let save = [&save[..], &[trace.to_str().unwrap()]].concat();
     let then = "yes | head -c 60000000 | tr y n | wc -c";
     let command = format!("{} && {then}", workload("400ms").join(" "));
     let mut record = ftlock(&["record", "--stream", "json"]);
