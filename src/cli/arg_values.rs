@@ -28,6 +28,11 @@ pub enum ReportFormat {
     Csv,
     /// One object with all there is (docs/report.md)
     Json,
+    /// A line for each stack, as flame graphs are made of; rows by stack unless --by says otherwise
+    Folded,
+    /// A flame graph (SVG) of the same, as wide as was waited
+    #[cfg(feature = "flamegraph")]
+    Flamegraph,
 }
 
 /// When there are colours.

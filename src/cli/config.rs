@@ -15,7 +15,7 @@ use super::arg_values::{Color, Reader};
 use super::args::RecordArgs;
 use super::common_args::CommonArgs;
 use super::exit::Usage;
-use super::formats::{Report, formats};
+use super::formats::{Report, default_by, formats};
 use super::wanted::Wanted;
 
 /// Whose waits.
@@ -100,6 +100,7 @@ impl RecordConfig {
             _ if args.rows.threads => vec![By::Task],
             _ if args.rows.lock_addr => vec![By::Lock],
             _ if args.rows.lock_cgroup => vec![By::Cgroup],
+            _ if args.rows.by.is_empty() => vec![default_by(args.output.format)],
             _ => keys(&args.rows.by)?,
         };
         let (stream, format) = formats(&args.output)?;
@@ -218,7 +219,7 @@ fn keys(keys: &[By]) -> Result<Vec<By>, Usage> {
 #[cfg(test)]
 mod tests {
     use super::super::args::{Cli, Command};
-    use super::RecordConfig;
+    use super::{By, RecordConfig};
     use clap::Parser;
 
     fn columns(arguments: &[&str]) -> Result<Vec<&'static str>, String> {
@@ -244,6 +245,22 @@ mod tests {
         ];
         for (arguments, expected) in table {
             assert_eq!(columns(arguments).unwrap(), expected, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn flame_graphs_are_made_of_stacks_unless_asked_otherwise() {
+        let table = [
+            ("", vec![By::Caller]),
+            ("--format folded", vec![By::Stack]),
+            ("--format folded --by comm,caller", vec![By::Comm, By::Caller]),
+            ("--format folded -t", vec![By::Task]),
+            ("--format csv", vec![By::Caller]),
+        ];
+        for (arguments, expected) in table {
+            let words = ["ftlock", "record"].into_iter().chain(arguments.split_whitespace());
+            let Command::Record(args) = Cli::parse_from(words).command else { panic!() };
+            assert_eq!(RecordConfig::of_record(&args).unwrap().by, expected, "{arguments}");
         }
     }
 

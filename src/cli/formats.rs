@@ -2,6 +2,7 @@
 
 use crate::output::perf_csv::separator_fault;
 use crate::pipeline::Format;
+use crate::report::By;
 
 use super::arg_values::{ReportFormat, StreamFormat};
 use super::common_args::OutputArgs;
@@ -18,6 +19,28 @@ pub(super) enum Report {
     Csv,
     /// One JSON object.
     Json,
+    /// Folded stacks.
+    Folded,
+    /// A flame graph.
+    #[cfg(feature = "flamegraph")]
+    Flamegraph,
+}
+
+impl Report {
+    /// Whether it has no place for what there is to say about the data.
+    pub(super) fn is_bare(&self) -> bool {
+        !matches!(self, Report::Table | Report::Perf(_) | Report::Json)
+    }
+}
+
+/// What rows are told apart by where nobody says: flame graphs are made of stacks.
+pub(super) fn default_by(format: Option<ReportFormat>) -> By {
+    match format {
+        Some(ReportFormat::Folded) => By::Stack,
+        #[cfg(feature = "flamegraph")]
+        Some(ReportFormat::Flamegraph) => By::Stack,
+        _ => By::Caller,
+    }
 }
 
 /// The stream's format, if there is to be one, and the report's. Only one format has a place on
@@ -29,6 +52,9 @@ pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usa
         (None, Some(ReportFormat::Table)) => (Report::Table, "--format table"),
         (None, Some(ReportFormat::Csv)) => (Report::Csv, "--format csv"),
         (None, Some(ReportFormat::Json)) => (Report::Json, "--format json"),
+        (None, Some(ReportFormat::Folded)) => (Report::Folded, "--format folded"),
+        #[cfg(feature = "flamegraph")]
+        (None, Some(ReportFormat::Flamegraph)) => (Report::Flamegraph, "--format flamegraph"),
     };
     let stream = match args.stream {
         None if report == Report::Table || args.raw => Some(Format::Text),
@@ -91,6 +117,9 @@ mod tests {
             ("--format table", (Some(Format::Text), Report::Table)),
             ("--format csv", (None, Report::Csv)),
             ("--format json --stream none", (None, Report::Json)),
+            ("--format folded", (None, Report::Folded)),
+            #[cfg(feature = "flamegraph")]
+            ("--format flamegraph --output f", (None, Report::Flamegraph)),
             ("-x ,", (None, perf(","))),
             ("-x ;; --stream=none", (None, perf(";;"))),
             ("--format csv --output f", (None, Report::Csv)),
@@ -113,6 +142,7 @@ mod tests {
             "--raw --format json",
             "--raw -x ,",
             "--format csv -x ,",
+            "--stream text --format flamegraph",
             "-x :",
             "-x +",
             "-x .",

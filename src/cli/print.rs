@@ -3,9 +3,12 @@
 use std::fs::File;
 use std::io::{self, Write};
 
+#[cfg(feature = "flamegraph")]
+use crate::output::flamegraph;
 use crate::output::table::View;
-use crate::output::{ReportInfo, Summary, csv, footer, json, perf_csv, table};
+use crate::output::{ReportInfo, Summary, csv, folded, footer, json, perf_csv, table};
 use crate::pipeline::Format;
+use crate::report::Column;
 
 use super::config::RecordConfig;
 use super::formats::Report;
@@ -43,8 +46,7 @@ pub(super) fn print(
     let plain = plain(config);
     let said = match printed {
         Err(_) if !config.quiet => table::write(summary, plain, &mut io::stderr().lock()),
-        // CSV itself has no place for it.
-        Ok(()) if config.format == Report::Csv && !plain.detail.is_bare(summary.quality) => {
+        Ok(()) if config.format.is_bare() && !plain.detail.is_bare(summary.quality) => {
             footer::write(summary, plain, &mut io::stderr().lock())
         }
         _ => Ok(()),
@@ -52,6 +54,13 @@ pub(super) fn print(
     // If stderr is gone there is nobody to tell.
     let _ = said.is_ok();
     printed.map_err(on_stdout)
+}
+
+/// How wide a stack is: what the rows are sorted by if that adds up, else how long was waited.
+fn weight(config: &RecordConfig) -> &'static Column {
+    let wait_total = || Column::find("wait_total");
+    let sum = Some(config.sort_by).filter(|column| column.is_sum());
+    sum.or_else(wait_total).unwrap_or(config.sort_by)
 }
 
 fn on_stdout(error: io::Error) -> (String, io::Error) {
@@ -78,6 +87,9 @@ fn report(
         Report::Perf(separator) => perf_csv::write(summary, separator, view.detail, &mut text)?,
         Report::Csv => csv::write(summary, &mut text)?,
         Report::Json => json::report(info, summary, &mut text)?,
+        Report::Folded => folded::write(summary, weight(config), &mut text)?,
+        #[cfg(feature = "flamegraph")]
+        Report::Flamegraph => flamegraph::write(info, summary, weight(config), &mut text)?,
     }
     Ok(text)
 }

@@ -1,5 +1,6 @@
 //! What a row stands for, as columns: declared once for the table and the machine formats.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Summary;
@@ -42,6 +43,21 @@ pub(super) enum KeyValue {
     Bytes(Vec<u8>),
     /// What is not known.
     Unknown,
+}
+
+impl KeyValue {
+    /// The value as it is; addresses begin with `0x`. None where it is not known.
+    pub(super) fn bytes(&self) -> Option<Cow<'_, [u8]>> {
+        Some(match self {
+            KeyValue::Number(number) => number.to_string().into_bytes().into(),
+            KeyValue::Address(address) => format!("{address:#x}").into_bytes().into(),
+            KeyValue::Text(text) => text.as_bytes().into(),
+            KeyValue::Name(comm) => comm.as_bytes().into(),
+            KeyValue::Cgroup(path) => (&**path).into(),
+            KeyValue::Bytes(text) => text.into(),
+            KeyValue::Unknown => return None,
+        })
+    }
 }
 
 const fn number(id: &'static str, title: &'static str, width: usize) -> KeyColumn {

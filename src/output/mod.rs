@@ -5,6 +5,9 @@
 
 pub mod csv;
 pub mod escape;
+#[cfg(feature = "flamegraph")]
+pub mod flamegraph;
+pub mod folded;
 pub mod footer;
 pub mod json;
 pub mod perf_csv;

@@ -88,6 +88,10 @@ pub static COLUMNS: [Column; 17] = [
 /// The columns that `--sched` adds.
 pub const SPLIT_FIELDS: [&str; 4] = ["spin", "blocked", "runnable", "preempted"];
 
+/// Those whose values add up over rows.
+const SUMS: [&str; 8] =
+    ["contended", "wait_total", "failed", "uncertain", "spin", "blocked", "runnable", "preempted"];
+
 /// perf's default of `-F`; its first time column is the default of `-k`.
 pub const DEFAULT_FIELDS: [&str; 4] = ["contended", "wait_total", "wait_max", "avg_wait"];
 
@@ -95,6 +99,11 @@ impl Column {
     /// Whether rows can be sorted by it.
     pub fn is_number(&self) -> bool {
         !matches!(self.unit, Unit::Holder | Unit::HolderCaller)
+    }
+
+    /// Whether its values add up over rows, to that of all rows.
+    pub fn is_sum(&self) -> bool {
+        SUMS.contains(&self.id)
     }
 
     /// The column of that name.

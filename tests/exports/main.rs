@@ -1,0 +1,11 @@
+//! What other programs read: written by the program from its bundled recording, which is the same
+//! everywhere and needs no right to trace, and read back in another way.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may stop at whatever is not as it should be"
+)]
+
+mod folded;
+mod support;
