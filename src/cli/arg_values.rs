@@ -33,6 +33,8 @@ pub enum ReportFormat {
     /// A flame graph (SVG) of the same, as wide as was waited
     #[cfg(feature = "flamegraph")]
     Flamegraph,
+    /// Each wait on its thread's track, a trace for ui.perfetto.dev
+    Perfetto,
 }
 
 /// When there are colours.

@@ -11,11 +11,12 @@ use crate::contention::Begins;
 use crate::event::decode::Decoder;
 use crate::event::{Cpu, Tid};
 use crate::output::{ReportInfo, RunInfo};
-use crate::pipeline::{Engine, Keep, Queue, Setup, Stream, Targets, replay};
+use crate::pipeline::{Engine, Keep, Outputs, Queue, Setup, Stream, Targets, replay};
 use crate::symbols::{CallerFinder, Kallsyms, StackTable};
 use crate::tracefs::{Abi, Endian, EventFormat, SubbufLayout};
 
 use super::config::RecordConfig;
+use super::exports::export;
 use super::facts::Facts;
 use super::outcome::{Outcome, conclude};
 use super::record::{STREAM_BYTES, report_file};
@@ -67,7 +68,7 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
     };
     let mut engine = Engine::new(setup, [Cpu(0), Cpu(1)]);
     let run = RunInfo { clock: "mono", kernel: KERNEL, cpus: RINGS.len(), command: &[] };
-    let mut stream = match config.stream {
+    let stream = match config.stream {
         Some(format) => {
             let queue = Queue::new(io::stdout(), STREAM_BYTES)
                 .context("cannot start the stream's thread")?;
@@ -75,17 +76,21 @@ pub(super) fn show(config: &RecordConfig) -> anyhow::Result<u8> {
         }
         None => None,
     };
-    if let Some(stream) = &mut stream {
+    let info = ReportInfo { run, host: None, date: None, start_ns: None, end_ns: None };
+    let mut file = report_file(config)?;
+    let mut outputs =
+        Outputs { stream, export: export(config, &symbols, &facts, &info, &mut file)? };
+    if let Some(stream) = &mut outputs.stream {
         stream.header(&run);
     }
-    replay(&mut engine, &RINGS, layout.size_bytes(), &mut stream);
+    replay(&mut engine, &RINGS, layout.size_bytes(), &mut outputs);
     conclude(Outcome {
         config,
-        info: ReportInfo { run, host: None, date: None, start_ns: None, end_ns: None },
+        info,
         traced: Ok(Ending::TargetsGone),
         ended: Ok(None),
-        stream,
-        file: report_file(config)?,
+        outputs,
+        file,
         symbols: &symbols,
         texts: facts.texts(),
         duration: DURATION,

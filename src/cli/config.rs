@@ -15,7 +15,7 @@ use super::arg_values::{Color, Reader};
 use super::args::RecordArgs;
 use super::common_args::CommonArgs;
 use super::exit::Usage;
-use super::formats::{Report, default_by, formats};
+use super::formats::{Report, check_terminal, default_by, formats};
 use super::wanted::Wanted;
 
 /// Whose waits.
@@ -104,6 +104,7 @@ impl RecordConfig {
             _ => keys(&args.rows.by)?,
         };
         let (stream, format) = formats(&args.output)?;
+        check_terminal(&format, args.output.output.as_deref())?;
         let wanted = Wanted::new(&args.filters)?;
         let min_wait = args.filters.min_wait.unwrap_or_default().as_nanos();
         Ok(RecordConfig {

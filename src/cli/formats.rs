@@ -1,5 +1,8 @@
 //! What goes to stdout: a stream with what ends it, or a report that a program reads.
 
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
 use crate::output::perf_csv::separator_fault;
 use crate::pipeline::Format;
 use crate::report::By;
@@ -24,6 +27,8 @@ pub(super) enum Report {
     /// A flame graph.
     #[cfg(feature = "flamegraph")]
     Flamegraph,
+    /// A trace for Perfetto.
+    Perfetto,
 }
 
 impl Report {
@@ -55,6 +60,7 @@ pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usa
         (None, Some(ReportFormat::Folded)) => (Report::Folded, "--format folded"),
         #[cfg(feature = "flamegraph")]
         (None, Some(ReportFormat::Flamegraph)) => (Report::Flamegraph, "--format flamegraph"),
+        (None, Some(ReportFormat::Perfetto)) => (Report::Perfetto, "--format perfetto"),
     };
     let stream = match args.stream {
         None if report == Report::Table || args.raw => Some(Format::Text),
@@ -78,7 +84,21 @@ pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usa
             "{what} and {option} would both go to stdout: leave one of them out, or see --output"
         )));
     }
+    if args.raw && report == Report::Perfetto {
+        return Err(Usage(format!("--raw gives events, and {option} is made of waits")));
+    }
     Ok((stream, report))
+}
+
+/// What is not text has no place on a terminal.
+pub(super) fn check_terminal(report: &Report, output: Option<&Path>) -> Result<(), Usage> {
+    let to_terminal = output.is_none() && io::stdout().is_terminal();
+    match to_terminal && *report == Report::Perfetto {
+        true => Err(Usage(
+            "--format perfetto is not for a terminal: name a file with --output FILE".to_owned(),
+        )),
+        false => Ok(()),
+    }
 }
 
 fn checked(separator: &str) -> Result<String, Usage> {
@@ -120,6 +140,8 @@ mod tests {
             ("--format folded", (None, Report::Folded)),
             #[cfg(feature = "flamegraph")]
             ("--format flamegraph --output f", (None, Report::Flamegraph)),
+            ("--format perfetto --output f", (None, Report::Perfetto)),
+            ("--format perfetto --stream json --output f", (Some(Format::Json), Report::Perfetto)),
             ("-x ,", (None, perf(","))),
             ("-x ;; --stream=none", (None, perf(";;"))),
             ("--format csv --output f", (None, Report::Csv)),
@@ -142,7 +164,9 @@ mod tests {
             "--raw --format json",
             "--raw -x ,",
             "--format csv -x ,",
-            "--stream text --format flamegraph",
+            "--stream text --format folded",
+            "--stream text --format perfetto",
+            "--raw --format perfetto --output f",
             "-x :",
             "-x +",
             "-x .",

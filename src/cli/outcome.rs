@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::event::Cpu;
 use crate::output::{ReportInfo, Section, Summary};
 use crate::pipeline::{
-    Blocked, Ended, Results, Stream, StreamTexts, open_waits, quality, status_code, stream_blocked,
+    Blocked, Ended, Export, Outputs, Results, StreamTexts, open_waits, quality, status_code,
+    stream_blocked,
 };
 use crate::report::{Quality, Row, RowKey, Table, select};
 use crate::symbols::Kallsyms;
@@ -26,7 +27,7 @@ pub(super) struct Outcome<'a> {
     pub(super) traced: anyhow::Result<Ending>,
     /// What the instance said at the end, if it was asked.
     pub(super) ended: anyhow::Result<Option<Ended>>,
-    pub(super) stream: Option<Stream<'a>>,
+    pub(super) outputs: Outputs<'a>,
     /// Where the report goes; to stdout if not given.
     pub(super) file: Option<File>,
     pub(super) symbols: &'a Kallsyms,
@@ -41,9 +42,13 @@ pub(super) struct Outcome<'a> {
 
 /// Prints the report where someone can read it; returns the exit status.
 pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
-    let Outcome { config, traced, ended, stream, symbols, texts, results, .. } = outcome;
-    let (dropped_lines, streamed) = match stream {
+    let Outcome { config, traced, ended, outputs, symbols, texts, results, .. } = outcome;
+    let (dropped_lines, streamed) = match outputs.stream {
         Some(stream) => stream.finish(),
+        None => (0, Ok(())),
+    };
+    let (dropped_waits, exported) = match outputs.export {
+        Some(Export::Perfetto(trace)) => trace.finish(&results.open, &results.stacks),
         None => (0, Ok(())),
     };
     let (ended, end_error) = match ended {
@@ -51,7 +56,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         Err(error) => (None, Some(error)),
     };
     let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
-    let quality = quality(&results, stats, dropped_lines, config.plan.stacks);
+    let quality = quality(&results, stats, dropped_lines + dropped_waits, config.plan.stacks);
     let quality = Quality { own_cpu_ns: outcome.own_cpu_ns, ..quality };
     let rows = rows(config, &results, Table::Locks);
     let further = further(config, &results);
@@ -82,7 +87,8 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         status = FAILED;
     }
     let streamed = streamed.map_err(|error| ("stdout".to_owned(), error));
-    let write_error = streamed.and(printed).err();
+    let exported = exported.map_err(|error| (place(config), error));
+    let write_error = streamed.and(exported).and(printed).err();
     let write_error = write_error.filter(|(_, error)| error.kind() != io::ErrorKind::BrokenPipe);
     let write_error =
         write_error.map(|(place, error)| anyhow::anyhow!("cannot write to {place}: {error}"));
@@ -90,6 +96,11 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         status = exit::tell(&error);
     }
     Ok(status)
+}
+
+/// Where the report goes.
+pub(super) fn place(config: &RecordConfig) -> String {
+    config.output.as_ref().map_or_else(|| "stdout".to_owned(), |path| path.display().to_string())
 }
 
 /// The tables that have any waits, but for the first one.

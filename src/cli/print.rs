@@ -12,6 +12,7 @@ use crate::report::Column;
 
 use super::config::RecordConfig;
 use super::formats::Report;
+use super::outcome::place;
 use super::terminal::{plain, view};
 
 /// To the file if there is one, else to stdout; to stderr if nobody reads stdout, as a table. An
@@ -27,11 +28,14 @@ pub(super) fn print(
     if config.stream == Some(Format::Json) {
         json::summary(summary, &mut of_stream).map_err(on_stdout)?;
     }
+    if config.format == Report::Perfetto && config.output.is_some() {
+        // It is there already.
+        return to_stdout(&of_stream, stdout_works).map_err(on_stdout);
+    }
     if let Some(mut file) = file {
         let written =
             report(config, info, summary, plain(config)).and_then(|text| file.write_all(&text));
-        let place = config.output.as_ref().map(|path| path.display().to_string());
-        written.map_err(|error| (place.unwrap_or_default(), error))?;
+        written.map_err(|error| (place(config), error))?;
         return to_stdout(&of_stream, stdout_works).map_err(on_stdout);
     }
     let text = match config.stream {
@@ -83,6 +87,7 @@ fn report(
 ) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     match &config.format {
+        Report::Perfetto => {}
         Report::Table => table::write(summary, view, &mut text)?,
         Report::Perf(separator) => perf_csv::write(summary, separator, view.detail, &mut text)?,
         Report::Csv => csv::write(summary, &mut text)?,

@@ -15,14 +15,15 @@ use crate::cmdline_cache::proc::PidNamespace;
 use crate::event::Tid;
 use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{
-    self, Asked, Blocked, Engine, Extras, Filters, Format, Keep, Live, NESTED, Queue, Session,
-    Setup, Shows, Signals, SinceBefore, Stream, Targets, Watched, Workload, enter,
+    self, Asked, Blocked, Engine, Extras, Filters, Format, Keep, Live, NESTED, Outputs, Queue,
+    Session, Setup, Shows, Signals, SinceBefore, Stream, Targets, Watched, Workload, enter,
 };
 use crate::symbols::{Availability, CallerFinder, Kallsyms, StackTable};
 
 use super::args::RecordArgs;
 use super::config::{RecordConfig, Whose};
 use super::exit::Usage;
+use super::exports::export;
 use super::facts::Facts;
 use super::meter::Meter;
 use super::notes::Notes;
@@ -52,7 +53,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let symbols = Arc::new(kernel_symbols(config, &mut notes)?);
     let facts = Facts::new(config)?;
     let filters = facts.filters(config, &symbols)?;
-    let file = report_file(config)?;
+    let mut file = report_file(config)?;
     let session = start(config, &mut notes)?;
     let namespace = session.namespace;
     check_cpus(config, &session.live)?;
@@ -74,7 +75,11 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         cpus: live.cpus().count(),
         command: &command,
     };
-    let mut stream = stream(config, &symbols, &facts, &info)?;
+    let info = ReportInfo { run: info, host: None, date: Some(meter.date), start_ns, end_ns: None };
+    let mut outputs = Outputs {
+        stream: stream(config, &symbols, &facts, &info.run)?,
+        export: export(config, &symbols, &facts, &info, &mut file)?,
+    };
     let mut run = Run {
         config,
         signals,
@@ -90,12 +95,12 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         blocked,
         blocked_told: false,
     };
-    let traced = catch_unwind(AssertUnwindSafe(|| run.trace(&mut live, &mut engine, &mut stream)));
+    let traced = catch_unwind(AssertUnwindSafe(|| run.trace(&mut live, &mut engine, &mut outputs)));
     let traced = traced.unwrap_or_else(|_| Err(anyhow!("internal error, as told above")));
     run.notes.clear();
     let (duration, end_ns) = (run.meter.elapsed(), live.now_ns().ok());
     let ended = match &traced {
-        Ok(_) => live.end(&mut engine, &mut stream).map(Some).map_err(anyhow::Error::from),
+        Ok(_) => live.end(&mut engine, &mut outputs).map(Some).map_err(anyhow::Error::from),
         // Whatever failed may fail again: remove the instance, keep what was seen.
         Err(_) => {
             drop(live);
@@ -106,16 +111,10 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     conclude(Outcome {
         config,
-        info: ReportInfo {
-            run: info,
-            host: Some(&host),
-            date: Some(run.meter.date),
-            start_ns,
-            end_ns,
-        },
+        info: ReportInfo { host: Some(&host), end_ns, ..info },
         traced,
         ended,
-        stream,
+        outputs,
         file,
         symbols: &symbols,
         texts: facts.texts(),

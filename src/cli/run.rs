@@ -9,8 +9,8 @@ use anyhow::Context;
 use crate::cmdline_cache::proc::PidNamespace;
 use crate::output::text;
 use crate::pipeline::{
-    Engine, Live, Signals, SinceBefore, Stream, Watched, Workload, futex_owner, stream_blocked,
-    stream_open,
+    Engine, Live, Outputs, Signals, SinceBefore, Stream, Watched, Workload, futex_owner,
+    stream_blocked, stream_open,
 };
 use crate::symbols::Kallsyms;
 
@@ -72,20 +72,18 @@ impl Run<'_> {
         &mut self,
         live: &mut Live,
         engine: &mut Engine,
-        stream: &mut Option<Stream<'_>>,
+        outputs: &mut Outputs<'_>,
     ) -> anyhow::Result<Ending> {
         loop {
             let unread = live.wait(self.config.tick)?;
             self.signals.drain();
-            live.pump(engine, stream)?;
-            self.tell_lasting(engine, stream);
-            if let Some(stream) = stream {
-                stream.flush();
-                if let Some(kind) = stream.queue().failed() {
-                    return Ok(self.stop_command(Ending::of_write(kind)));
-                }
+            live.pump(engine, outputs)?;
+            self.tell_lasting(engine, &mut outputs.stream);
+            outputs.flush();
+            if let Some(kind) = outputs.failed() {
+                return Ok(self.stop_command(Ending::of_write(kind)));
             }
-            if unread && stream.is_some() {
+            if unread && outputs.stream.is_some() {
                 return Ok(self.stop_command(Ending::Unread));
             }
             if let Some(ending) = self.over()? {

@@ -11,6 +11,7 @@ pub mod folded;
 pub mod footer;
 pub mod json;
 pub mod perf_csv;
+pub mod perfetto;
 pub mod table;
 pub mod text;
 

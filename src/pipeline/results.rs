@@ -15,8 +15,8 @@ use super::raw::RawEvent;
 
 /// Where a window's results go, each in the order of time.
 pub trait Sink {
-    /// A finished wait that is kept.
-    fn wait(&mut self, wait: &NamedWait);
+    /// A finished wait that is kept; its stack is one of `stacks`.
+    fn wait(&mut self, wait: &NamedWait, stacks: &StackTable);
     /// Any event, in raw mode.
     fn event(&mut self, event: &RawEvent<'_>);
     /// Events were lost on a CPU, up to `before_ns`.
@@ -25,8 +25,8 @@ pub trait Sink {
 
 /// A stream that is not wanted.
 impl<S: Sink> Sink for Option<S> {
-    fn wait(&mut self, wait: &NamedWait) {
-        self.iter_mut().for_each(|sink| sink.wait(wait));
+    fn wait(&mut self, wait: &NamedWait, stacks: &StackTable) {
+        self.iter_mut().for_each(|sink| sink.wait(wait, stacks));
     }
 
     fn event(&mut self, event: &RawEvent<'_>) {

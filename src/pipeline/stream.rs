@@ -123,22 +123,13 @@ impl<'a> Stream<'a> {
 }
 
 impl Sink for Stream<'_> {
-    fn wait(&mut self, named: &NamedWait) {
-        let comm = known_comm(&named.name);
-        let symbols = self.symbols;
-        let cgroup = fact_text(named.cgroup, self.texts.cgroups.as_deref());
-        let cmdline = fact_text(named.cmdline, self.texts.cmdlines.as_deref());
-        let wait = StreamWait {
-            cgroup: cgroup.as_ref().map(Option::as_deref),
-            cmdline: cmdline.as_ref().map(Option::as_deref),
-            off_cpu: self.shows.split.then_some(named.wait.off_cpu),
-            holder: self.shows.holders.then(|| named.holder.as_ref().map(stream_holder)),
-            ..stream_wait(named, comm.as_ref())
-        };
-        self.line(|format, out| match format {
-            Format::Text => text::wait(&wait, symbols, out),
-            Format::Json => json::wait(&wait, symbols, out),
+    fn wait(&mut self, named: &NamedWait, _: &StackTable) {
+        let Stream { format, symbols, texts, shows, lines, count, .. } = self;
+        let written = told(named, texts, *shows, |wait| match format {
+            Format::Text => text::wait(wait, symbols, lines),
+            Format::Json => json::wait(wait, symbols, lines),
         });
+        *count += u64::from(written.is_ok());
     }
 
     fn event(&mut self, event: &RawEvent<'_>) {
@@ -170,6 +161,25 @@ impl Sink for Stream<'_> {
             Format::Json => json::loss(&loss, out),
         });
     }
+}
+
+/// What is told of a wait, for whoever writes it.
+pub(super) fn told<T>(
+    named: &NamedWait,
+    texts: &StreamTexts,
+    shows: Shows,
+    write: impl FnOnce(&StreamWait<'_>) -> T,
+) -> T {
+    let comm = known_comm(&named.name);
+    let cgroup = fact_text(named.cgroup, texts.cgroups.as_deref());
+    let cmdline = fact_text(named.cmdline, texts.cmdlines.as_deref());
+    write(&StreamWait {
+        cgroup: cgroup.as_ref().map(Option::as_deref),
+        cmdline: cmdline.as_ref().map(Option::as_deref),
+        off_cpu: shows.split.then_some(named.wait.off_cpu),
+        holder: shows.holders.then(|| named.holder.as_ref().map(stream_holder)),
+        ..stream_wait(named, comm.as_ref())
+    })
 }
 
 /// A text that is asked for, and the text itself where it is known.

@@ -14,6 +14,7 @@ mod quality;
 mod row;
 mod table;
 mod time;
+mod timeline;
 mod witness;
 
 pub use crate::aggregate::{Histogram, Sample, Split};
@@ -30,6 +31,7 @@ pub use quality::{CpuEvents, Holders, Quality};
 pub use row::{Row, select};
 pub use table::Table;
 pub use time::{Scaled, scaled};
+pub use timeline::{Series, Timeline};
 pub use witness::{ItsHolder, Witness};
 
 /// The figures of a row.

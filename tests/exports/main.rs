@@ -3,9 +3,13 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
     reason = "a test may stop at whatever is not as it should be"
 )]
 
+mod decoder;
 mod folded;
+mod perfetto;
 mod support;
