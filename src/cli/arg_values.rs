@@ -33,6 +33,8 @@ pub enum ReportFormat {
     /// A flame graph (SVG) of the same, as wide as was waited
     #[cfg(feature = "flamegraph")]
     Flamegraph,
+    /// A page for a browser, all in one file: tables, how waits are spread, when, and from where
+    Html,
     /// Each wait on its thread's track, a trace for ui.perfetto.dev
     Perfetto,
 }

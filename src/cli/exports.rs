@@ -8,6 +8,7 @@ use anyhow::Context;
 use crate::output::ReportInfo;
 use crate::output::perfetto::Trace;
 use crate::pipeline::{Export, Extras, PerfettoExport, Queue, Shows};
+use crate::report::Profile;
 use crate::symbols::Kallsyms;
 
 use super::config::RecordConfig;
@@ -23,8 +24,10 @@ pub(super) fn export<'a>(
     info: &ReportInfo<'_>,
     file: &mut Option<File>,
 ) -> anyhow::Result<Option<Export<'a>>> {
-    if config.format != Report::Perfetto {
-        return Ok(None);
+    match config.format {
+        Report::Perfetto => {}
+        Report::Html => return Ok(Some(Export::Profile(Profile::default()))),
+        _ => return Ok(None),
     }
     let out: Box<dyn Write + Send> = match file.take() {
         Some(file) => Box::new(file),

@@ -27,6 +27,8 @@ pub(super) enum Report {
     /// A flame graph.
     #[cfg(feature = "flamegraph")]
     Flamegraph,
+    /// A page for a browser.
+    Html,
     /// A trace for Perfetto.
     Perfetto,
 }
@@ -34,7 +36,7 @@ pub(super) enum Report {
 impl Report {
     /// Whether it has no place for what there is to say about the data.
     pub(super) fn is_bare(&self) -> bool {
-        !matches!(self, Report::Table | Report::Perf(_) | Report::Json)
+        !matches!(self, Report::Table | Report::Perf(_) | Report::Json | Report::Html)
     }
 }
 
@@ -60,6 +62,7 @@ pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usa
         (None, Some(ReportFormat::Folded)) => (Report::Folded, "--format folded"),
         #[cfg(feature = "flamegraph")]
         (None, Some(ReportFormat::Flamegraph)) => (Report::Flamegraph, "--format flamegraph"),
+        (None, Some(ReportFormat::Html)) => (Report::Html, "--format html"),
         (None, Some(ReportFormat::Perfetto)) => (Report::Perfetto, "--format perfetto"),
     };
     let stream = match args.stream {
@@ -84,7 +87,7 @@ pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usa
             "{what} and {option} would both go to stdout: leave one of them out, or see --output"
         )));
     }
-    if args.raw && report == Report::Perfetto {
+    if args.raw && matches!(report, Report::Perfetto | Report::Html) {
         return Err(Usage(format!("--raw gives events, and {option} is made of waits")));
     }
     Ok((stream, report))
@@ -140,6 +143,7 @@ mod tests {
             ("--format folded", (None, Report::Folded)),
             #[cfg(feature = "flamegraph")]
             ("--format flamegraph --output f", (None, Report::Flamegraph)),
+            ("--format html", (None, Report::Html)),
             ("--format perfetto --output f", (None, Report::Perfetto)),
             ("--format perfetto --stream json --output f", (Some(Format::Json), Report::Perfetto)),
             ("-x ,", (None, perf(","))),
@@ -167,6 +171,7 @@ mod tests {
             "--stream text --format folded",
             "--stream text --format perfetto",
             "--raw --format perfetto --output f",
+            "--raw --format html --output f",
             "-x :",
             "-x +",
             "-x .",

@@ -16,7 +16,7 @@ use crate::tracefs::CpuStats;
 
 use super::config::RecordConfig;
 use super::exit::{self, DONE, FAILED, INCOMPLETE};
-use super::print::print;
+use super::print::{Printed, print};
 use super::run::Ending;
 
 /// All that a run left.
@@ -47,10 +47,12 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         Some(stream) => stream.finish(),
         None => (0, Ok(())),
     };
-    let (dropped_waits, exported) = match outputs.export {
-        Some(Export::Perfetto(trace)) => trace.finish(&results.open, &results.stacks),
-        None => (0, Ok(())),
+    let (exported, profile) = match outputs.export {
+        Some(Export::Perfetto(trace)) => (trace.finish(&results.open, &results.stacks), None),
+        Some(Export::Profile(profile)) => ((0, Ok(())), Some(profile)),
+        None => ((0, Ok(())), None),
     };
+    let (dropped_waits, exported) = exported;
     let (ended, end_error) = match ended {
         Ok(ended) => (ended, None),
         Err(error) => (None, Some(error)),
@@ -81,7 +83,8 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         stacks: &results.stacks,
         cgroups: texts.cgroups.as_deref(),
     };
-    let printed = print(config, &outcome.info, &summary, outcome.file, streamed.is_ok());
+    let all = Printed { info: &outcome.info, summary: &summary, profile: profile.as_ref() };
+    let printed = print(config, &all, outcome.file, streamed.is_ok());
     let mut status = status(config, &quality, &traced);
     if disturbed(ended.as_ref(), &results, stats) {
         status = FAILED;

@@ -6,24 +6,32 @@ use std::io::{self, Write};
 #[cfg(feature = "flamegraph")]
 use crate::output::flamegraph;
 use crate::output::table::View;
-use crate::output::{ReportInfo, Summary, csv, folded, footer, json, perf_csv, table};
+use crate::output::{ReportInfo, Summary, csv, folded, footer, html, json, perf_csv, table};
 use crate::pipeline::Format;
-use crate::report::Column;
+use crate::report::{Column, Profile};
 
 use super::config::RecordConfig;
 use super::formats::Report;
 use super::outcome::place;
 use super::terminal::{plain, view};
 
+/// What there is to print.
+pub(super) struct Printed<'a> {
+    pub(super) info: &'a ReportInfo<'a>,
+    pub(super) summary: &'a Summary<'a>,
+    /// Where the report has pictures.
+    pub(super) profile: Option<&'a Profile>,
+}
+
 /// To the file if there is one, else to stdout; to stderr if nobody reads stdout, as a table. An
 /// error comes with the place that could not be written to.
 pub(super) fn print(
     config: &RecordConfig,
-    info: &ReportInfo<'_>,
-    summary: &Summary<'_>,
+    all: &Printed<'_>,
     file: Option<File>,
     stdout_works: bool,
 ) -> Result<(), (String, io::Error)> {
+    let summary = all.summary;
     let mut of_stream = Vec::new();
     if config.stream == Some(Format::Json) {
         json::summary(summary, &mut of_stream).map_err(on_stdout)?;
@@ -33,18 +41,17 @@ pub(super) fn print(
         return to_stdout(&of_stream, stdout_works).map_err(on_stdout);
     }
     if let Some(mut file) = file {
-        let written =
-            report(config, info, summary, plain(config)).and_then(|text| file.write_all(&text));
+        let written = report(config, all, plain(config)).and_then(|text| file.write_all(&text));
         written.map_err(|error| (place(config), error))?;
         return to_stdout(&of_stream, stdout_works).map_err(on_stdout);
     }
     let text = match config.stream {
         Some(Format::Json) => of_stream,
         Some(Format::Text) => {
-            let text = report(config, info, summary, view(&io::stdout(), config));
+            let text = report(config, all, view(&io::stdout(), config));
             [b"\n".to_vec(), text.map_err(on_stdout)?].concat()
         }
-        None => report(config, info, summary, view(&io::stdout(), config)).map_err(on_stdout)?,
+        None => report(config, all, view(&io::stdout(), config)).map_err(on_stdout)?,
     };
     let printed = to_stdout(&text, stdout_works);
     let plain = plain(config);
@@ -79,15 +86,16 @@ fn to_stdout(text: &[u8], works: bool) -> io::Result<()> {
     stdout.write_all(text).and_then(|()| stdout.flush())
 }
 
-fn report(
-    config: &RecordConfig,
-    info: &ReportInfo<'_>,
-    summary: &Summary<'_>,
-    view: View,
-) -> io::Result<Vec<u8>> {
+fn report(config: &RecordConfig, all: &Printed<'_>, view: View) -> io::Result<Vec<u8>> {
+    let Printed { info, summary, profile } = *all;
     let mut text = Vec::new();
     match &config.format {
+        // It has been written.
         Report::Perfetto => {}
+        Report::Html => {
+            let none = Profile::default();
+            html::write(info, summary, profile.unwrap_or(&none), view.detail, &mut text)?;
+        }
         Report::Table => table::write(summary, view, &mut text)?,
         Report::Perf(separator) => perf_csv::write(summary, separator, view.detail, &mut text)?,
         Report::Csv => csv::write(summary, &mut text)?,

@@ -9,7 +9,7 @@ use super::escape::terminal;
 use super::lock::KnownLock;
 use super::text::{caller_text, comm_text};
 use crate::event::{Comm, StackId, Tid, WaitKind};
-use crate::report::{By, ChainId, Part, RowKey, Table};
+use crate::report::{By, ChainId, Owner, Part, RowKey, Table};
 use crate::symbols::{Kallsyms, Waiter};
 
 /// What stands where the name of a row would, if it holds what found no room.
@@ -224,6 +224,14 @@ fn function(caller: Option<u64>, symbols: &Kallsyms) -> KeyValue {
 pub(super) fn stack_of(key: &RowKey) -> Option<StackId> {
     key.parts().find_map(|part| match part {
         Part::Stack(stack, _) => *stack,
+        _ => None,
+    })
+}
+
+/// The thread that a row stands for, if it does for one.
+pub(super) fn tid_of(key: &RowKey) -> Option<Tid> {
+    key.parts().next().and_then(|part| match part {
+        Part::Task { tid, .. } | Part::Owner(Some(Owner { tid, .. })) => Some(*tid),
         _ => None,
     })
 }

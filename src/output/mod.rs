@@ -9,6 +9,7 @@ pub mod escape;
 pub mod flamegraph;
 pub mod folded;
 pub mod footer;
+pub mod html;
 pub mod json;
 pub mod perf_csv;
 pub mod perfetto;

@@ -6,7 +6,7 @@ use crate::cmdline_cache::TaskName;
 use crate::event::{Cpu, Gap, Tid};
 use crate::output::perfetto::{Names, Trace, Who};
 use crate::output::{StreamLoss, StreamWait};
-use crate::report::{Series, Timeline};
+use crate::report::Timeline;
 use crate::symbols::{Kallsyms, StackTable};
 
 use super::named::{NamedWait, OpenNamed, known_comm};
@@ -74,8 +74,7 @@ impl<'a> PerfettoExport<'a> {
 
 impl Sink for PerfettoExport<'_> {
     fn wait(&mut self, named: &NamedWait, stacks: &StackTable) {
-        let series = Series { idle: named.table.is_idle(), kind: named.wait.cause.kind() };
-        self.timeline.add(series, named.wait.begin.ts_ns, named.wait.end_ns);
+        self.timeline.add(named.series(), named.wait.begin.ts_ns, named.wait.end_ns);
         let names = Names { symbols: self.symbols, stacks };
         let waiter = who(named.wait.begin.tid, &named.name);
         let holder = named.holder.as_ref();

@@ -2,7 +2,9 @@
 
 use std::io;
 
+use crate::contention::Outcome;
 use crate::event::{Cpu, Gap};
+use crate::report::Profile;
 use crate::symbols::StackTable;
 
 use super::export::PerfettoExport;
@@ -17,6 +19,8 @@ use super::stream::Stream;
 pub enum Export<'a> {
     /// The report is written wait by wait.
     Perfetto(Box<PerfettoExport<'a>>),
+    /// The report has pictures of the run.
+    Profile(Profile),
 }
 
 /// The stream, and what a report is made of beside the rows.
@@ -44,8 +48,20 @@ impl Outputs<'_> {
 
     /// What waits to be written.
     pub fn queues(&self) -> impl Iterator<Item = &Queue> {
-        let exported = self.export.as_ref().map(|Export::Perfetto(trace)| trace.queue());
+        let exported = match &self.export {
+            Some(Export::Perfetto(trace)) => Some(trace.queue()),
+            Some(Export::Profile(_)) | None => None,
+        };
         self.stream.as_ref().map(Stream::queue).into_iter().chain(exported)
+    }
+}
+
+/// As in the rows, the time of a wait counts if it ended with the lock.
+fn add(named: &NamedWait, profile: &mut Profile) {
+    let wait = &named.wait;
+    profile.timeline.add(named.series(), wait.begin.ts_ns, wait.end_ns);
+    if wait.outcome() == Outcome::Acquired {
+        profile.add(named.series(), wait.stack, wait.wait_ns());
     }
 }
 
@@ -53,18 +69,21 @@ impl Sink for Export<'_> {
     fn wait(&mut self, wait: &NamedWait, stacks: &StackTable) {
         match self {
             Export::Perfetto(trace) => trace.wait(wait, stacks),
+            Export::Profile(profile) => add(wait, profile),
         }
     }
 
     fn event(&mut self, event: &RawEvent<'_>) {
         match self {
             Export::Perfetto(trace) => trace.event(event),
+            Export::Profile(_) => {}
         }
     }
 
     fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64) {
         match self {
             Export::Perfetto(trace) => trace.gap(cpu, gap, before_ns),
+            Export::Profile(_) => {}
         }
     }
 }

@@ -6,10 +6,13 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
+    clippy::print_stdout,
     reason = "a test may stop at whatever is not as it should be"
 )]
 
+mod browser;
 mod decoder;
 mod folded;
+mod html;
 mod perfetto;
 mod support;
