@@ -15,3 +15,4 @@ pub mod report;
 pub mod symbols;
 pub mod trace_file;
 pub mod tracefs;
+pub mod user_symbols;

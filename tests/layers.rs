@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What each room may use. A room that is missing here, or an edge, is an error.
-const EDGES: [(&str, &[&str]); 12] = [
+const EDGES: [(&str, &[&str]); 13] = [
     ("tracefs", &[]),
+    ("user_symbols", &[]),
     ("trace_file", &["tracefs"]),
     ("event", &["tracefs"]),
     ("symbols", &["event"]),
@@ -21,6 +22,7 @@ const EDGES: [(&str, &[&str]); 12] = [
         "pipeline",
         &[
             "tracefs",
+            "trace_file",
             "event",
             "symbols",
             "cmdline_cache",
@@ -28,6 +30,7 @@ const EDGES: [(&str, &[&str]); 12] = [
             "aggregate",
             "report",
             "output",
+            "user_symbols",
         ],
     ),
     (
@@ -35,6 +38,7 @@ const EDGES: [(&str, &[&str]); 12] = [
         &[
             "pipeline",
             "tracefs",
+            "trace_file",
             "event",
             "symbols",
             "cmdline_cache",

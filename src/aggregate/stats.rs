@@ -49,6 +49,8 @@ pub struct Stats<W> {
     pub wait_min_ns: u64,
     /// What of their time was spent off the CPU.
     pub split: Split,
+    /// The longest time that one of them was asleep, in ns.
+    pub blocked_max_ns: u64,
     /// How they are spread, by their time in ns.
     pub histogram: Histogram,
     /// The witness of the longest; the least of several.
@@ -73,6 +75,7 @@ impl<W> Default for Stats<W> {
             wait_max_ns: 0,
             wait_min_ns: 0,
             split: Split::default(),
+            blocked_max_ns: 0,
             histogram: Histogram::default(),
             witness: None,
             failed: 0,
@@ -90,6 +93,7 @@ impl<W: Copy + Ord> Stats<W> {
         let (count, total_ns, ns) = match sample {
             Sample::Acquired(ns) => {
                 self.split.add(split);
+                self.blocked_max_ns = self.blocked_max_ns.max(split.blocked_ns);
                 self.stretch(ns, ns, Some(witness));
                 self.histogram.add(ns);
                 (&mut self.contended, &mut self.wait_total_ns, ns)
@@ -107,6 +111,7 @@ impl<W: Copy + Ord> Stats<W> {
             self.stretch(other.wait_min_ns, other.wait_max_ns, other.witness);
         }
         self.split.add(other.split);
+        self.blocked_max_ns = self.blocked_max_ns.max(other.blocked_max_ns);
         self.histogram.merge(&other.histogram);
         let sums = [
             (&mut self.contended, other.contended),

@@ -51,6 +51,7 @@ fn a_row_has_count_total_longest_shortest_and_the_rest_apart() {
         wait_max_ns: 8,
         wait_min_ns: 2,
         split: Split::default(),
+        blocked_max_ns: 0,
         histogram: row.histogram.clone(),
         witness: Some(4),
         failed: 1,
@@ -60,6 +61,19 @@ fn a_row_has_count_total_longest_shortest_and_the_rest_apart() {
         lacks_max_ns: 0,
     };
     assert_eq!(row, expected);
+}
+
+#[test]
+fn the_longest_time_asleep_is_that_of_one_wait() {
+    let asleep = |blocked_ns| Split { blocked_ns, ..Split::default() };
+    let mut row = Stats::default();
+    row.add(Sample::Acquired(9), asleep(3), 'a');
+    row.add(Sample::Acquired(5), asleep(4), 'b');
+    row.add(Sample::Uncertain(9), asleep(9), 'c');
+    let mut other = Stats::default();
+    other.add(Sample::Acquired(8), asleep(2), 'd');
+    other.merge(&row);
+    assert_eq!((other.blocked_max_ns, other.split.blocked_ns), (4, 9));
 }
 
 #[test]

@@ -28,6 +28,9 @@ pub enum ReportFormat {
     Csv,
     /// One object with all there is (docs/report.md)
     Json,
+    /// Sleeps by stack, as /proc/latency_stats had them; implies --sleep
+    #[value(name = "latency_stats", alias = "latency-stats")]
+    LatencyStats,
     /// A line for each stack, as flame graphs are made of; rows by stack unless --by says otherwise
     Folded,
     /// A flame graph (SVG) of the same, as wide as was waited
@@ -117,5 +120,14 @@ pub(super) fn parse_tick(text: &str) -> Result<Duration, String> {
     match (least..=most).contains(&tick) {
         true => Ok(tick),
         false => Err("the tick must lie between 1ms and 10s".to_owned()),
+    }
+}
+
+/// Seconds of a trace that go by in a second.
+pub(super) fn parse_speed(text: &str) -> Result<f64, String> {
+    let speed = text.parse::<f64>().map_err(|error| error.to_string())?;
+    match (0.0..=1e6).contains(&speed) {
+        true => Ok(speed),
+        false => Err("the speed must lie between 0 and 1000000".to_owned()),
     }
 }

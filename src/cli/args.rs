@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::common_args::CommonArgs;
+use super::arg_values::parse_speed;
+use super::common_args::{CommonArgs, KernelArgs};
 use super::perf_args::PerfArgs;
+use super::save_args::SaveArgs;
 
 /// Lock contention from the kernel's own trace rings, without BPF.
 #[derive(Debug, Parser)]
@@ -25,7 +27,10 @@ pub struct Cli {
 pub enum Command {
     /// Trace, stream each finished lock wait as it happens, and print a table at the end
     #[command(after_help = RECORD_HELP)]
-    Record(RecordArgs),
+    Record(Box<RecordArgs>),
+    /// Print the table of a saved trace, or stream its waits: one of ftlock, or of trace-cmd
+    #[command(after_help = REPORT_HELP)]
+    Report(ReportArgs),
     /// Show what this kernel, mount and user allow, and how to mend what is missing
     Check(CheckArgs),
     /// Record a built-in workload that fights over a directory, a pipe and an address space
@@ -58,15 +63,63 @@ pub struct RecordArgs {
     /// Only waits that begin on these CPUs, such as 0,3-7
     #[arg(short = 'C', long, value_name = "CPULIST")]
     pub cpu: Option<String>,
+    /// Show a saved trace as if it happened now, instead of tracing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "save"])]
+    pub replay: Option<PathBuf>,
+    /// How fast a replayed trace goes by; 0: as fast as it can be read
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_speed, requires = "replay")]
+    pub speed: f64,
     /// The command to trace, with its arguments
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
-    /// Options that `demo` has too.
+    /// Options that `demo` and `report` have too.
     #[command(flatten)]
     pub common: CommonArgs,
+    /// How the kernel is asked.
+    #[command(flatten)]
+    pub kernel: KernelArgs,
+    /// Whether the trace is kept.
+    #[command(flatten)]
+    pub save: SaveArgs,
     /// Options of perf.
     #[command(flatten)]
     pub perf: PerfArgs,
+}
+
+const REPORT_HELP: &str = "\
+A file of `ftlock record --save` gives the table that the run itself gave with the same options: whose waits, \
+on which CPUs, and what was traced of them are those of the run, unless -a, -p, --tid or -C say otherwise. In \
+another file task names that no event tells are taken from its own list, and count as unconfirmed.
+
+Exit status: 0 done; 1 failed, or some of the file cannot be read; 2 usage; 5 with --strict, data incomplete.";
+
+/// Options of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The file
+    #[arg(value_name = "FILE", default_value = "trace.dat")]
+    pub file: PathBuf,
+    /// The file, as perf has it
+    #[arg(short, long, value_name = "FILE", hide = true, conflicts_with = "file")]
+    pub input: Option<PathBuf>,
+    /// Of several instances' rings those of this one; an empty name is the top level's
+    #[arg(long, value_name = "NAME")]
+    pub buffer: Option<String>,
+    /// Waits of all tasks on all CPUs, whatever the run was asked for
+    #[arg(short = 'a', long)]
+    pub all_cpus: bool,
+    /// Waits of these processes
+    #[arg(short, long, value_name = "PID,..", value_delimiter = ',', conflicts_with = "tid")]
+    pub pid: Vec<u32>,
+    /// Waits of these threads
+    #[arg(long, value_name = "TID,..", value_delimiter = ',')]
+    pub tid: Vec<u32>,
+    /// Only waits that begin on these CPUs, such as 0,3-7
+    #[arg(short = 'C', long, value_name = "CPULIST")]
+    pub cpu: Option<String>,
+    /// The options that `record` has too.
+    #[command(flatten)]
+    pub common: CommonArgs,
 }
 
 /// Options of `check`.
@@ -89,6 +142,9 @@ pub struct DemoArgs {
     /// The options of `record`.
     #[command(flatten)]
     pub common: CommonArgs,
+    /// How the kernel is asked.
+    #[command(flatten)]
+    pub kernel: KernelArgs,
 }
 
 /// Options of the hidden workload.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::cmdline_cache::proc::{PidNamespace, pid_namespace};
-use crate::pipeline::{self, LOCK_EVENTS, TASK_EVENTS};
+use crate::pipeline::{self, FUTEX_EVENTS, LOCK_EVENTS, TASK_EVENTS};
 use crate::symbols::{Availability, Kallsyms};
 use crate::tracefs::{self, Config, Instance, Leftovers, Reader, Tracefs, remove_leftovers};
 
@@ -61,6 +61,7 @@ fn look_into(tracefs: &Tracefs, clean: bool, findings: &mut Vec<Finding>) {
     findings.push(Finding::ok("own instance", rings(&instance)));
     findings.push(events("lock events", &instance, &LOCK_EVENTS));
     findings.push(events("task events", &instance, &TASK_EVENTS));
+    findings.push(futexes(&instance));
     findings.push(lockdep(&instance));
     stacks(instance, findings);
 }
@@ -86,6 +87,20 @@ fn events(what: &'static str, instance: &Instance, events: &[(&str, &str)]) -> F
     }
     let names: Vec<_> = events.iter().map(|(_, event)| *event).collect();
     Finding::ok(what, names.join(", "))
+}
+
+/// Which system calls of futexes `--futex` sees: the newer ones come with kernels that have them.
+fn futexes(instance: &Instance) -> Finding {
+    let [exit, enter, ..] = FUTEX_EVENTS;
+    match events("futex calls", instance, &[exit, enter]) {
+        Finding { verdict: Verdict::Ok, .. } => {
+            let there = |(system, event): &&(&str, &str)| instance.has_event(system, event);
+            let names: Vec<_> =
+                FUTEX_EVENTS.iter().filter(there).map(|(_, event)| *event).collect();
+            Finding::ok("futex calls", names.join(", "))
+        }
+        missing => Finding { verdict: Verdict::Limited, ..missing },
+    }
 }
 
 /// With CONFIG_DEBUG_LOCK_ALLOC a mutex has no fast path (kernel/locking/mutex.c, 6.18).

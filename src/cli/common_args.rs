@@ -1,4 +1,4 @@
-//! The options that `record` and `demo` share, under the headings of `--help`.
+//! The options that `record`, `demo` and `report` share, under the headings of `--help`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::arg_values::{
     parse_tick,
 };
 
-/// Options of `record` and `demo`.
+/// Options of `record`, `demo` and `report`.
 #[derive(Debug, Args)]
 pub struct CommonArgs {
     /// Which waits are looked at.
@@ -26,7 +26,7 @@ pub struct CommonArgs {
     /// What is printed, where and how.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// How the kernel is asked.
+    /// What waits consist of.
     #[command(flatten)]
     pub trace: TraceArgs,
 }
@@ -38,7 +38,8 @@ pub struct FilterArgs {
     /// Only these kinds of locks, such as mutex,rwsem:R (perf's names)
     #[arg(short = 'Y', long, value_name = "TYPE,..", value_delimiter = ',')]
     pub type_filter: Vec<String>,
-    /// Only these locks: addresses, kernel symbols, or names as in rows by lock
+    /// Only these locks: addresses, kernel symbols, or names as in rows by lock; with --futex variables
+    /// of programs too
     #[arg(short = 'L', long, value_name = "LOCK,..", value_delimiter = ',')]
     pub lock_filter: Vec<String>,
     /// Only waits whose stack has a symbol that contains one of these
@@ -147,7 +148,7 @@ pub struct OutputArgs {
     pub quiet: bool,
 }
 
-/// How the kernel is asked.
+/// What waits consist of: what is recorded of them, or looked for in a recording.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Tracing")]
 pub struct TraceArgs {
@@ -158,9 +159,28 @@ pub struct TraceArgs {
     /// Record where holders let locks go: column holder_caller. Implies to look for holders
     #[arg(long, conflicts_with = "no_stack")]
     pub holder_stack: bool,
+    /// Also trace waits for locks of user space (futexes), and who ended them: in tables of their own,
+    /// with idle waiting apart. Costs tasks that do nothing but call the kernel and wake each other some
+    /// 8 % of their CPU time
+    #[arg(long)]
+    pub futex: bool,
+    /// Also every sleep of a task, by what it sleeps for: page fault, disk read, pipe, .. in a table of its
+    /// own; idle waiting, such as timers and poll, in another. Costs hackbench, which does little else
+    /// than sleep, 3 to 5 % of CPU time beside what locks cost
+    #[arg(long)]
+    pub sleep: bool,
     /// Do not record kernel stacks: cheaper, and no callers
     #[arg(long)]
     pub no_stack: bool,
+    /// Name functions and locks by this copy of /proc/kallsyms
+    #[arg(long, value_name = "FILE")]
+    pub kallsyms: Option<PathBuf>,
+}
+
+/// How the kernel is asked.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Tracing")]
+pub struct KernelArgs {
     /// Name mmap_lock by the kernel's own events about it, which is certain, and not by a rule. Costs
     /// some 8 % of the time of tasks that do nothing but map and unmap memory, others next to nothing
     #[arg(long)]
@@ -177,9 +197,6 @@ pub struct TraceArgs {
     /// How the rings are read
     #[arg(long, value_enum, default_value_t = Reader::Read)]
     pub reader: Reader,
-    /// Name functions and locks by this copy of /proc/kallsyms
-    #[arg(long, value_name = "FILE")]
-    pub kallsyms: Option<PathBuf>,
     /// Where tracefs is mounted, if not where mountinfo says
     #[arg(long, value_name = "DIR")]
     pub tracefs: Option<PathBuf>,

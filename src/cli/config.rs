@@ -6,20 +6,25 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::Cpu;
-use crate::pipeline::{Extras, Format, Plan};
-use crate::report::{By, Column, DEFAULT_FIELDS, MAX_KEYS, SPLIT_FIELDS};
+use crate::pipeline::{Bound, Extras, Format, Plan};
+use crate::report::{By, Column, DEFAULT_FIELDS, MAX_KEYS, SLEEP_FIELDS, SPLIT_FIELDS};
+use crate::trace_file::Version;
 use crate::tracefs::{self, Clock, Config, parse_cpu_list};
 
-use super::arg_values::{Color, Reader};
-use super::args::RecordArgs;
-use super::common_args::CommonArgs;
+use super::arg_values::{Color, Reader, ReportFormat};
+use super::args::{DemoArgs, RecordArgs};
+use super::common_args::{CommonArgs, KernelArgs, RowArgs};
 use super::exit::Usage;
 use super::formats::{Report, check_terminal, default_by, formats};
+use super::save_args::SaveArgs;
 use super::wanted::Wanted;
 
 /// Whose waits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Whose {
     /// Everybody's, until a signal.
     All,
@@ -44,6 +49,8 @@ pub(super) struct RecordConfig {
     pub(super) raw: bool,
     pub(super) by: Vec<By>,
     pub(super) columns: Vec<&'static Column>,
+    /// Those of the tables of sleeps.
+    pub(super) sleep_columns: Vec<&'static Column>,
     pub(super) sort_by: &'static Column,
     pub(super) hist: bool,
     pub(super) entries: Option<usize>,
@@ -58,15 +65,27 @@ pub(super) struct RecordConfig {
     pub(super) strict: bool,
     pub(super) verbose: bool,
     pub(super) quiet: bool,
+    pub(super) save: Option<SaveConfig>,
     /// What to say about the arguments themselves.
     pub(super) notes: Vec<&'static str>,
+}
+
+/// How a run is saved.
+#[derive(Debug)]
+pub(super) struct SaveConfig {
+    pub(super) path: PathBuf,
+    pub(super) version: Version,
+    pub(super) bound: Bound,
+    /// What surrounds a wait longer than this is all that is to be kept.
+    pub(super) when_wait: Option<Duration>,
+    /// Whether there is a report, or a stream, beside it.
+    pub(super) reports: bool,
 }
 
 impl RecordConfig {
     /// What `record` was asked for.
     pub(super) fn of_record(args: &RecordArgs) -> Result<RecordConfig, Usage> {
-        let cpus = args.cpu.as_deref().map(parse_cpu_list).transpose();
-        let cpus = cpus.map_err(|error| Usage(format!("-C: {error}")))?;
+        let cpus = cpus(args.cpu.as_deref())?;
         let whose = match args {
             _ if !args.pid.is_empty() => Whose::Processes(args.pid.clone()),
             _ if !args.tid.is_empty() => Whose::Threads(args.tid.clone()),
@@ -75,27 +94,38 @@ impl RecordConfig {
             _ if !args.command.is_empty() => Whose::Command,
             _ => Whose::All,
         };
-        let cpus = cpus.map(|cpus| cpus.into_iter().map(Cpu).collect());
         args.perf.check()?;
+        let save = save(&args.save, &args.kernel)?;
         let config = RecordConfig::new(whose, cpus, args.command.clone(), &args.common)?;
-        Ok(RecordConfig { notes: args.perf.notes().collect(), ..config })
+        let config = config.asking(&args.kernel)?;
+        let stream = config.stream.filter(|_| save.as_ref().is_none_or(|save| save.reports));
+        Ok(RecordConfig { stream, save, notes: args.perf.notes().collect(), ..config })
     }
 
     /// What `demo` was asked for: `command` is its workload.
-    pub(super) fn of_demo(
-        command: Vec<OsString>,
-        args: &CommonArgs,
-    ) -> Result<RecordConfig, Usage> {
-        RecordConfig::new(Whose::Command, None, command, args)
+    pub(super) fn of_demo(command: Vec<OsString>, args: &DemoArgs) -> Result<RecordConfig, Usage> {
+        RecordConfig::new(Whose::Command, None, command, &args.common)?.asking(&args.kernel)
     }
 
-    fn new(
+    /// With the kernel asked so.
+    fn asking(self, args: &KernelArgs) -> Result<RecordConfig, Usage> {
+        Ok(RecordConfig {
+            plan: plan(args, self.plan)?,
+            tick: args.tick,
+            tracefs: args.tracefs.clone(),
+            ..self
+        })
+    }
+
+    /// With the kernel asked in the usual way, or not at all.
+    pub(super) fn new(
         whose: Whose,
         cpus: Option<HashSet<Cpu>>,
         command: Vec<OsString>,
         args: &CommonArgs,
     ) -> Result<RecordConfig, Usage> {
         let by = match args {
+            _ if is_latency_stats(args) => by_stack_alone(args)?,
             _ if args.rows.lock_owner => vec![By::Owner],
             _ if args.rows.threads => vec![By::Task],
             _ if args.rows.lock_addr => vec![By::Lock],
@@ -115,14 +145,19 @@ impl RecordConfig {
                 flags: wanted.flags().to_vec(),
                 cgroups: by.contains(&By::Cgroup) || !wanted.cgroups().is_empty(),
                 extras: extras(args, &by),
-                ..plan(args)?
+                instance: Config::default(),
+                reader: tracefs::Reader::Read,
+                stacks: !args.trace.no_stack,
+                mmap_lock: false,
+                further: further(&args.output.event)?,
             },
             stream,
             format,
             color: args.output.color,
             raw: args.output.raw,
             by,
-            columns: columns(args),
+            columns: columns(args, &SPLIT_FIELDS, args.trace.sched),
+            sleep_columns: columns(args, &SLEEP_FIELDS, true),
             sort_by: args.rows.key,
             hist: args.rows.hist,
             entries: args.rows.entries,
@@ -130,52 +165,72 @@ impl RecordConfig {
             min_wait_ns: u64::try_from(min_wait).unwrap_or(u64::MAX),
             max_stack: args.rows.max_stack,
             rows: args.rows.map_nr_entries,
-            tick: args.trace.tick,
+            tick: Duration::ZERO,
             kallsyms: args.trace.kallsyms.clone(),
-            tracefs: args.trace.tracefs.clone(),
+            tracefs: None,
             output: args.output.output.clone(),
             strict: args.output.strict,
             verbose: args.output.verbose,
             quiet: args.output.quiet,
+            save: None,
             notes: Vec::new(),
         })
     }
 }
 
-fn plan(args: &CommonArgs) -> Result<Plan, Usage> {
-    let clock = Clock::from_name(&args.trace.clock).ok_or_else(|| {
+/// CPUs as typed.
+pub(super) fn cpus(list: Option<&str>) -> Result<Option<HashSet<Cpu>>, Usage> {
+    let cpus = list.map(parse_cpu_list).transpose();
+    let cpus = cpus.map_err(|error| Usage(format!("-C: {error}")))?;
+    Ok(cpus.map(|cpus| cpus.into_iter().map(Cpu).collect()))
+}
+
+fn plan(args: &KernelArgs, plan: Plan) -> Result<Plan, Usage> {
+    let clock = Clock::from_name(&args.clock).ok_or_else(|| {
         let known = Clock::ALL.map(Clock::name).join(", ");
-        Usage(format!("--clock {}: no such clock; there are {known}", args.trace.clock))
+        Usage(format!("--clock {}: no such clock; there are {known}", args.clock))
     })?;
     if !clock.is_nanoseconds() {
         let what = "its ticks have no known length, so waits would have no time";
         return Err(Usage(format!("--clock {clock}: {what}", clock = clock.name())));
     }
-    if args.trace.mmap_size == 0 {
+    if args.mmap_size == 0 {
         return Err(Usage("-m 0: a ring needs room for an event".to_owned()));
     }
-    let further = args.output.event.iter().map(|event| {
+    Ok(Plan {
+        instance: Config {
+            clock,
+            buffer_size_kb: args.mmap_size.div_ceil(1024),
+            ..Config::default()
+        },
+        reader: match args.reader {
+            Reader::Read => tracefs::Reader::Read,
+            Reader::Mmap => tracefs::Reader::Mapped,
+        },
+        mmap_lock: args.learn_mmap_lock,
+        ..plan
+    })
+}
+
+fn further(events: &[String]) -> Result<Vec<(String, String)>, Usage> {
+    let further = events.iter().map(|event| {
         let parts =
             event.split_once(':').map(|(system, name)| (system.to_owned(), name.to_owned()));
         parts.ok_or_else(|| Usage(format!("-e {event}: an event is named SYSTEM:EVENT")))
     });
-    Ok(Plan {
-        instance: Config {
-            clock,
-            buffer_size_kb: args.trace.mmap_size.div_ceil(1024),
-            ..Config::default()
-        },
-        reader: match args.trace.reader {
-            Reader::Read => tracefs::Reader::Read,
-            Reader::Mmap => tracefs::Reader::Mapped,
-        },
-        stacks: !args.trace.no_stack,
-        cgroups: false,
-        extras: Extras::default(),
-        flags: Vec::new(),
-        mmap_lock: args.trace.learn_mmap_lock,
-        further: further.collect::<Result<_, _>>()?,
-    })
+    further.collect()
+}
+
+fn save(args: &SaveArgs, kernel: &KernelArgs) -> Result<Option<SaveConfig>, Usage> {
+    let Some(path) = args.save.clone() else { return Ok(None) };
+    if kernel.reader == Reader::Mmap {
+        let why = "a mapped ring gives parts of sub-buffers, a file has whole ones";
+        return Err(Usage(format!("--save and --reader mmap: {why}")));
+    }
+    let SaveArgs { file_version, max_size, ring, when_wait, no_report, .. } = *args;
+    let first = max_size.map_or(Bound::None, Bound::First);
+    let (version, bound) = (file_version.version(), ring.map_or(first, Bound::Last));
+    Ok(Some(SaveConfig { path, version, bound, when_wait, reports: !no_report }))
 }
 
 /// What has to be traced for what is asked.
@@ -185,19 +240,39 @@ fn extras(args: &CommonArgs, by: &[By]) -> Extras {
     };
     let split = args.trace.sched || is_asked(&|column| SPLIT_FIELDS.contains(&column.id));
     let holder_stacks = args.trace.holder_stack || is_asked(&|column| column.id == "holder_caller");
+    let futexes = args.trace.futex;
     let holders = split
         || holder_stacks
+        || futexes
         || by.iter().any(|by| matches!(by, By::Owner | By::Chain))
         || is_asked(&|column| column.id == "holder");
-    Extras { split, holders, holder_stacks, futexes: false, sleeps: false }
+    let sleeps = args.trace.sleep || is_latency_stats(args);
+    Extras { split, holders, holder_stacks, futexes, sleeps }
+}
+
+fn is_latency_stats(args: &CommonArgs) -> bool {
+    args.output.format == Some(ReportFormat::LatencyStats)
+}
+
+/// Its lines are stacks.
+fn by_stack_alone(args: &CommonArgs) -> Result<Vec<By>, Usage> {
+    let RowArgs { by, threads, lock_addr, lock_owner, lock_cgroup, .. } = &args.rows;
+    let other = *threads || *lock_addr || *lock_owner || *lock_cgroup;
+    let other = other || !by.is_empty() && *by != [By::Stack];
+    match other || args.trace.no_stack {
+        true => {
+            Err(Usage("--format latency_stats: its lines are stacks, and nothing else".to_owned()))
+        }
+        false => Ok(vec![By::Stack]),
+    }
 }
 
 /// Each column once, that of the order among them, as perf has it. What is traced beside locks adds
-/// its own, unless the columns were chosen.
-fn columns(args: &CommonArgs) -> Vec<&'static Column> {
+/// columns of its own, unless they were chosen.
+fn columns(args: &CommonArgs, own: &[&str], is_traced: bool) -> Vec<&'static Column> {
     let chosen = args.rows.field.iter().map(|column| column.id).ne(DEFAULT_FIELDS);
-    let split = SPLIT_FIELDS.iter().filter(|_| args.trace.sched && !chosen);
-    let split: Vec<_> = split.filter_map(|id| Column::find(id)).collect();
+    let own = own.iter().filter(|_| is_traced && !chosen);
+    let split: Vec<_> = own.filter_map(|id| Column::find(id)).collect();
     let mut columns: Vec<&'static Column> = Vec::new();
     for &column in args.rows.field.iter().chain(&split).chain([&args.rows.key]) {
         if !columns.iter().any(|known| known.id == column.id) {
@@ -220,7 +295,8 @@ fn keys(keys: &[By]) -> Result<Vec<By>, Usage> {
 #[cfg(test)]
 mod tests {
     use super::super::args::{Cli, Command};
-    use super::{By, RecordConfig};
+    use super::RecordConfig;
+    use crate::report::By;
     use clap::Parser;
 
     fn columns(arguments: &[&str]) -> Result<Vec<&'static str>, String> {
@@ -262,6 +338,26 @@ mod tests {
             let words = ["ftlock", "record"].into_iter().chain(arguments.split_whitespace());
             let Command::Record(args) = Cli::parse_from(words).command else { panic!() };
             assert_eq!(RecordConfig::of_record(&args).unwrap().by, expected, "{arguments}");
+        }
+    }
+
+    #[test]
+    fn sleeps_are_traced_where_they_are_asked_for() {
+        let of = |words: &[&str]| -> Result<(bool, Vec<By>), String> {
+            let cli = Cli::try_parse_from([&["ftlock", "record"], words].concat());
+            let Command::Record(args) = cli.map_err(|error| error.to_string())?.command else {
+                return Err("no record".to_owned());
+            };
+            let config = RecordConfig::of_record(&args).map_err(|error| error.to_string())?;
+            Ok((config.plan.extras.sleeps, config.by))
+        };
+        assert_eq!(of(&["-t"]), Ok((false, vec![By::Task])));
+        assert_eq!(of(&["--sleep", "-t"]), Ok((true, vec![By::Task])));
+        assert_eq!(of(&["--format", "latency_stats"]), Ok((true, vec![By::Stack])));
+        assert_eq!(of(&["--format", "latency_stats", "--by=stack"]), Ok((true, vec![By::Stack])));
+        for other in ["-t", "-l", "--by=comm", "--no-stack"] {
+            let error = of(&["--format", "latency_stats", other]).unwrap_err();
+            assert!(error.contains("its lines are stacks"), "{other}: {error}");
         }
     }
 

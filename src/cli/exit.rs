@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use crate::pipeline::{self, CannotStart};
-use crate::tracefs;
+use crate::{trace_file, tracefs};
 
 /// Everything done.
 pub(super) const DONE: u8 = 0;
@@ -28,6 +28,15 @@ impl fmt::Display for Usage {
 }
 
 impl std::error::Error for Usage {}
+
+/// Something that a saved trace does not tell.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub(super) struct Lacking {
+    pub(super) what: String,
+    /// How to record it.
+    pub(super) hint: String,
+}
 
 /// Tells an error, with the command that mends it, and gives its exit status.
 pub(super) fn tell(error: &anyhow::Error) -> u8 {
@@ -61,6 +70,12 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         return Some(format!("sudo {}", command_line()));
     }
     if let Some(error) = error.downcast_ref::<pipeline::Error>() {
+        return error.hint();
+    }
+    if let Some(lacking) = error.downcast_ref::<Lacking>() {
+        return Some(lacking.hint.clone());
+    }
+    if let Some(error) = error.downcast_ref::<trace_file::Error>() {
         return error.hint();
     }
     error.downcast_ref::<tracefs::Error>().and_then(tracefs::Error::hint)

@@ -7,17 +7,30 @@ use anyhow::Context;
 
 use crate::output::ReportInfo;
 use crate::output::perfetto::Trace;
-use crate::pipeline::{Export, Extras, PerfettoExport, Queue, Shows};
+use crate::pipeline::{Export, Extras, Outputs, PerfettoExport, Queue, Shows};
 use crate::report::Profile;
 use crate::symbols::Kallsyms;
 
 use super::config::RecordConfig;
 use super::facts::Facts;
 use super::formats::Report;
-use super::record::STREAM_BYTES;
+use super::stages::{STREAM_BYTES, stream};
 
-/// It, if there is anything; a report that is written while the run lasts takes the file.
-pub(super) fn export<'a>(
+/// Where waits go while the run lasts; a report that is written then takes the file.
+pub(super) fn outputs<'a>(
+    config: &RecordConfig,
+    symbols: &'a Kallsyms,
+    facts: &Facts,
+    info: &ReportInfo<'_>,
+    file: &mut Option<File>,
+) -> anyhow::Result<Outputs<'a>> {
+    Ok(Outputs {
+        stream: stream(config, symbols, facts, &info.run)?,
+        export: export(config, symbols, facts, info, file)?,
+    })
+}
+
+fn export<'a>(
     config: &RecordConfig,
     symbols: &'a Kallsyms,
     facts: &Facts,

@@ -1,5 +1,6 @@
 //! Cgroups and command lines, as far as they are asked for.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::cmdline_cache::proc::PidNamespace;
@@ -18,6 +19,8 @@ const MAX_TEXT_BYTES: usize = 16 << 20;
 #[derive(Debug)]
 pub(super) struct Facts {
     hierarchy: Option<Hierarchy>,
+    /// Whether cgroups are this machine's, and can be looked for.
+    is_here: bool,
     /// Where the paths of cgroups are, and the command lines.
     texts: StreamTexts,
 }
@@ -27,10 +30,15 @@ impl Facts {
     pub(super) fn new(config: &RecordConfig) -> Result<Facts, Usage> {
         let hierarchy = config.plan.cgroups.then(Hierarchy::find).transpose();
         let hierarchy = hierarchy.map_err(|error| Usage(format!("cgroups: {error}")))?;
+        Ok(Facts { is_here: true, ..Facts::of_recording(config, hierarchy) })
+    }
+
+    /// What a recording needs to keep; `hierarchy`: whose cgroups it tells.
+    pub(super) fn of_recording(config: &RecordConfig, hierarchy: Option<Hierarchy>) -> Facts {
         let texts = |wanted: bool| wanted.then(|| Arc::new(Texts::new(MAX_TEXT_BYTES)));
         let cgroups = texts(hierarchy.is_some());
         let cmdlines = texts(config.wanted.cmdline().is_some());
-        Ok(Facts { hierarchy, texts: StreamTexts { cgroups, cmdlines } })
+        Facts { hierarchy, is_here: false, texts: StreamTexts { cgroups, cmdlines } }
     }
 
     /// All filters of a run.
@@ -39,7 +47,7 @@ impl Facts {
         config: &RecordConfig,
         symbols: &Arc<Kallsyms>,
     ) -> Result<Filters, Usage> {
-        let mut filters = config.wanted.filters(symbols)?;
+        let mut filters = config.wanted.filters(symbols, &config.plan.extras)?;
         if let (Some(regex), Some(texts)) = (config.wanted.cmdline(), &self.texts.cmdlines) {
             let condition = TextCondition::Matches(regex.clone());
             filters.cmdline = Some(TextFilter::new(condition, Arc::clone(texts)));
@@ -49,6 +57,9 @@ impl Facts {
             && !asked.is_empty()
         {
             let found = asked.iter().map(|cgroup| {
+                if !self.is_here {
+                    return Ok(Path::new("/").join(cgroup));
+                }
                 let path = hierarchy.path_of(cgroup);
                 path.map_err(|error| Usage(format!("-G {}: {error}", cgroup.display())))
             });
@@ -69,6 +80,11 @@ impl Facts {
         let cgroups = cgroups.map(|(hierarchy, paths)| Cgroups::new(hierarchy, paths, bound));
         let cmdlines = self.texts.cmdlines.clone().map(|texts| Cmdlines::new(texts, bound));
         cache.with_facts(cgroups, cmdlines, namespace)
+    }
+
+    /// The hierarchy of cgroups, if they are asked for.
+    pub(super) fn hierarchy(&self) -> Option<&Hierarchy> {
+        self.hierarchy.as_ref()
     }
 
     /// Where the stream finds them.

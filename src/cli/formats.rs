@@ -22,6 +22,8 @@ pub(super) enum Report {
     Csv,
     /// One JSON object.
     Json,
+    /// The lines of `/proc/latency_stats`.
+    LatencyStats,
     /// Folded stacks.
     Folded,
     /// A flame graph.
@@ -59,6 +61,9 @@ pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usa
         (None, Some(ReportFormat::Table)) => (Report::Table, "--format table"),
         (None, Some(ReportFormat::Csv)) => (Report::Csv, "--format csv"),
         (None, Some(ReportFormat::Json)) => (Report::Json, "--format json"),
+        (None, Some(ReportFormat::LatencyStats)) => {
+            (Report::LatencyStats, "--format latency_stats")
+        }
         (None, Some(ReportFormat::Folded)) => (Report::Folded, "--format folded"),
         #[cfg(feature = "flamegraph")]
         (None, Some(ReportFormat::Flamegraph)) => (Report::Flamegraph, "--format flamegraph"),
@@ -140,6 +145,7 @@ mod tests {
             ("--format table", (Some(Format::Text), Report::Table)),
             ("--format csv", (None, Report::Csv)),
             ("--format json --stream none", (None, Report::Json)),
+            ("--format latency_stats", (None, Report::LatencyStats)),
             ("--format folded", (None, Report::Folded)),
             #[cfg(feature = "flamegraph")]
             ("--format flamegraph --output f", (None, Report::Flamegraph)),

@@ -4,6 +4,7 @@ pub mod arg_values;
 pub mod args;
 
 mod bundled;
+mod byte_text;
 mod check;
 pub mod common_args;
 mod config;
@@ -19,8 +20,16 @@ mod outcome;
 mod perf_args;
 mod print;
 mod record;
+mod recording;
+mod replay;
+mod report;
 mod run;
+mod save;
+pub mod save_args;
+mod saved_run;
+mod stages;
 mod terminal;
+mod trigger;
 mod wanted;
 
 use clap::Parser;
@@ -31,7 +40,7 @@ use args::{Cli, Command};
 pub fn run() -> u8 {
     let done = match Cli::parse().command {
         Command::Record(args) => record::run(&args),
-
+        Command::Report(args) => report::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::DemoWorkload(args) => demo_workload::run(&args).map(|()| exit::DONE),

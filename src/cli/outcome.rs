@@ -7,8 +7,7 @@ use std::time::Duration;
 use crate::event::Cpu;
 use crate::output::{ReportInfo, Section, Summary};
 use crate::pipeline::{
-    Blocked, Ended, Export, Outputs, Results, StreamTexts, open_waits, quality, status_code,
-    stream_blocked,
+    Blocked, Ended, Export, Outputs, Results, StreamTexts, open_waits, quality, stream_blocked,
 };
 use crate::report::{Quality, Row, RowKey, Table, select};
 use crate::symbols::Kallsyms;
@@ -78,6 +77,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         quality: &quality,
         duration_ns: u64::try_from(outcome.duration.as_nanos()).unwrap_or(u64::MAX),
         lock_names: &results.lock_names,
+        futex_names: &results.futex_names,
         chains: &results.chains,
         symbols,
         stacks: &results.stacks,
@@ -107,12 +107,13 @@ pub(super) fn place(config: &RecordConfig) -> String {
 }
 
 /// The tables that have any waits, but for the first one.
-fn further<'a>(config: &RecordConfig, results: &'a Results) -> Vec<Section<'a>> {
+fn further<'a>(config: &'a RecordConfig, results: &'a Results) -> Vec<Section<'a>> {
     let tables = Table::ALL.into_iter().skip(1).map(|table| Section {
         table,
         by: table.keys(&config.by),
         rows: rows(config, results, table),
         totals: results.kept.of(table),
+        columns: if table.is_of_sleeps() { &config.sleep_columns } else { &config.columns },
     });
     tables.filter(|section| section.totals.waits() > 0).collect()
 }
@@ -129,14 +130,7 @@ fn rows(config: &RecordConfig, results: &Results, table: Table) -> Vec<Row> {
 }
 
 fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Ending>) -> u8 {
-    let status = match traced {
-        Ok(Ending::Command(status)) => status_code(*status),
-        Ok(Ending::Signal(signal)) if !config.command.is_empty() => {
-            u8::try_from(128 + signal).unwrap_or(FAILED)
-        }
-        Ok(Ending::StreamFailed) | Err(_) => FAILED,
-        Ok(Ending::Signal(_) | Ending::TargetsGone | Ending::Unread) => DONE,
-    };
+    let status = traced.as_ref().map_or(FAILED, |ending| ending.status(config));
     if status == DONE && config.strict && !quality.is_complete() { INCOMPLETE } else { status }
 }
 

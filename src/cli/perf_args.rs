@@ -37,7 +37,7 @@ impl PerfArgs {
             (!self.inject_delay.is_empty(), "-J: nothing can be delayed without BPF"),
             (
                 self.input.is_some(),
-                "-i: no file is read, `ftlock record` traces and reports at once",
+                "-i: `ftlock record` traces; `ftlock report FILE` reads what it saved",
             ),
         ];
         match refused.into_iter().find(|(given, _)| *given) {

@@ -6,7 +6,9 @@ use std::io::{self, Write};
 #[cfg(feature = "flamegraph")]
 use crate::output::flamegraph;
 use crate::output::table::View;
-use crate::output::{ReportInfo, Summary, csv, folded, footer, html, json, perf_csv, table};
+use crate::output::{
+    ReportInfo, Summary, csv, folded, footer, html, json, latency_stats, perf_csv, table,
+};
 use crate::pipeline::Format;
 use crate::report::{Column, Profile};
 
@@ -100,6 +102,7 @@ fn report(config: &RecordConfig, all: &Printed<'_>, view: View) -> io::Result<Ve
         Report::Perf(separator) => perf_csv::write(summary, separator, view.detail, &mut text)?,
         Report::Csv => csv::write(summary, &mut text)?,
         Report::Json => json::report(info, summary, &mut text)?,
+        Report::LatencyStats => latency_stats::write(summary, &mut text)?,
         Report::Folded => folded::write(summary, weight(config), &mut text)?,
         #[cfg(feature = "flamegraph")]
         Report::Flamegraph => flamegraph::write(info, summary, weight(config), &mut text)?,

@@ -10,36 +10,34 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 
-use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::PidNamespace;
-use crate::event::Tid;
 use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{
-    self, Asked, Blocked, Engine, Extras, Filters, Format, Keep, Live, NESTED, Outputs, Queue,
-    Session, Setup, Shows, Signals, SinceBefore, Stream, Targets, Watched, Workload, enter,
+    self, Asked, Blocked, Ended, Live, NESTED, Session, Signals, SinceBefore, Watched, Workload,
+    enter,
 };
-use crate::symbols::{Availability, CallerFinder, Kallsyms, StackTable};
+use crate::symbols::{Availability, Kallsyms};
 
 use super::args::RecordArgs;
 use super::config::{RecordConfig, Whose};
-use super::exit::Usage;
-use super::exports::export;
+use super::exit::{self, Usage};
+use super::exports::outputs;
 use super::facts::Facts;
 use super::meter::Meter;
 use super::notes::Notes;
 use super::outcome::{Outcome, conclude};
+use super::replay;
 use super::run::Run;
-
-/// Names held at once: every task of a large machine, and the renames of a busy second.
-const MAX_NAMES: usize = 1 << 18;
-
-/// Lines of the stream that may wait for their reader, and for a CPU to write them on a machine
-/// that is overloaded: half a minute of a busy one's waits.
-pub(super) const STREAM_BYTES: usize = 128 << 20;
+use super::save::{self, Started};
+use super::saved_run::End;
+use super::stages::{Traced, engine};
 
 /// Runs `ftlock record`.
 pub(super) fn run(args: &RecordArgs) -> anyhow::Result<u8> {
-    record(&RecordConfig::of_record(args)?)
+    match &args.replay {
+        Some(file) => replay::run(args, file),
+        None => record(&RecordConfig::of_record(args)?),
+    }
 }
 
 /// Records as configured; returns the exit status.
@@ -54,16 +52,29 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let facts = Facts::new(config)?;
     let filters = facts.filters(config, &symbols)?;
     let mut file = report_file(config)?;
-    let session = start(config, &mut notes)?;
-    let namespace = session.namespace;
-    check_cpus(config, &session.live)?;
-    let (mut live, mut engine) = prepare(config, session, &symbols, filters, &facts);
+    let Session { mut live, layout, decoder, own, tasks, namespace } = start(config, &mut notes)?;
+    check_cpus(config, &live)?;
+    let traced = Traced { layout, decoder, own, namespace, is_live: true, hearsay: Vec::new() };
+    let mut engine = engine(config, traced, live.cpus(), &symbols, filters, &facts);
+    if config.save.is_some() {
+        engine.keep_looks();
+    }
+    engine.seed(tasks.iter().copied());
+    let mut engine = Some(engine);
+    if let Some(save) = &config.save {
+        let started = Started { live: &mut live, tasks: &tasks, own, namespace, layout };
+        let saver = save::create(config, save, started, engine.as_mut(), &facts)?;
+        live.save_to(saver);
+        engine.take_if(|_| !save.reports);
+    }
+    drop(tasks);
     live.wake_on(signals.wake())?;
     live.wake_when_unread(&io::stdout());
     live.trace_locks(&config.plan)?;
     let blocked = SinceBefore::look(|blocked| is_asked(config, blocked));
     let start_ns = live.now_ns().ok();
     let meter = Meter::start();
+    save::tell_start(&mut live, start_ns.unwrap_or(0), meter.date);
     let workload = config.command.split_first();
     let workload = workload.map(|(program, arguments)| Workload::start(program, arguments));
     let workload = workload.transpose()?;
@@ -76,10 +87,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         command: &command,
     };
     let info = ReportInfo { run: info, host: None, date: Some(meter.date), start_ns, end_ns: None };
-    let mut outputs = Outputs {
-        stream: stream(config, &symbols, &facts, &info.run)?,
-        export: export(config, &symbols, &facts, &info, &mut file)?,
-    };
+    let mut outputs = outputs(config, &symbols, &facts, &info, &mut file)?;
     let mut run = Run {
         config,
         signals,
@@ -87,6 +95,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         watched,
         signalled: None,
         namespace,
+        when_wait: config.save.as_ref().and_then(|save| save.when_wait),
         gaps: 0,
         forgot: Instant::now(),
         notes,
@@ -99,17 +108,33 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let traced = traced.unwrap_or_else(|_| Err(anyhow!("internal error, as told above")));
     run.notes.clear();
     let (duration, end_ns) = (run.meter.elapsed(), live.now_ns().ok());
+    save::tell_last_tasks(&mut live, namespace);
     let ended = match &traced {
-        Ok(_) => live.end(&mut engine, &mut outputs).map(Some).map_err(anyhow::Error::from),
+        Ok(_) => live.stop(engine.as_mut(), &mut outputs).map(Some).map_err(anyhow::Error::from),
         // Whatever failed may fail again: remove the instance, keep what was seen.
-        Err(_) => {
-            drop(live);
-            Ok(None)
-        }
+        Err(_) => Ok(None),
     };
+    save::tell_news(&mut live, engine.as_mut());
+    let saver = live.take_saver();
+    let removed = live.remove().map_err(anyhow::Error::from);
+    let ended = ended.and_then(|ended| removed.map(|()| ended));
     run.signals.let_the_next_one_kill();
+    let own_cpu_ns = run.meter.cpu_ns();
+    let end = End {
+        at_ns: end_ns,
+        duration_ns: u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
+        own_cpu_ns,
+        is_all_saved: true,
+        disturbances: disturbances(ended.as_ref().ok().and_then(Option::as_ref)),
+    };
+    let saved = config.save.as_ref().zip(saver);
+    let not_saved = saved.and_then(|(to, saver)| save::finish(to, saver, end, &mut run.notes));
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    conclude(Outcome {
+    let Some(engine) = engine else {
+        let status = save::conclude(config, traced, ended, &mut run.notes);
+        return Ok(not_saved.map_or(status, |error| exit::tell(&error)));
+    };
+    let status = conclude(Outcome {
         config,
         info: ReportInfo { host: Some(&host), end_ns, ..info },
         traced,
@@ -119,10 +144,15 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         symbols: &symbols,
         texts: facts.texts(),
         duration,
-        own_cpu_ns: Some(run.meter.cpu_ns()),
+        own_cpu_ns: Some(own_cpu_ns),
         blocked: run.blocked.look_again(),
         results: engine.finish(),
-    })
+    })?;
+    Ok(not_saved.map_or(status, |error| exit::tell(&error)))
+}
+
+fn disturbances(ended: Option<&Ended>) -> Vec<String> {
+    ended.iter().flat_map(|ended| &ended.disturbances).map(ToString::to_string).collect()
 }
 
 /// Whether a task that was there before is one that was asked for.
@@ -212,66 +242,4 @@ fn start(config: &RecordConfig, notes: &mut Notes) -> Result<Session, pipeline::
             Ok(session)
         }
     }
-}
-
-/// The stages for a session, told who is there already.
-fn prepare(
-    config: &RecordConfig,
-    session: Session,
-    symbols: &Arc<Kallsyms>,
-    filters: Filters,
-    facts: &Facts,
-) -> (Live, Engine) {
-    let own = session.own;
-    let numbers = |numbers: &[u32]| numbers.iter().copied().map(Tid).collect();
-    let targets = match &config.whose {
-        Whose::All => Targets::All,
-        Whose::Processes(pids) => Targets::Processes(numbers(pids)),
-        Whose::Threads(tids) => Targets::Threads(numbers(tids)),
-        Whose::Command => Targets::children_of(own),
-    };
-    let finder = Arc::new(CallerFinder::new(Arc::clone(symbols)));
-    let setup = Setup {
-        layout: session.layout,
-        decoder: session.decoder,
-        stacks: StackTable::new(StackTable::DEFAULT_CAPACITY, finder),
-        cache: facts.kept_in(CmdlineCache::new(MAX_NAMES), MAX_NAMES, session.namespace),
-        keep: Keep {
-            targets,
-            cpus: config.cpus.clone(),
-            min_wait_ns: config.min_wait_ns,
-            filters,
-            own,
-            by: config.by.clone(),
-            max_stack: config.max_stack,
-        },
-        rows: config.rows,
-        chains: config.plan.extras.holders,
-        raw: config.raw,
-        begins: config.plan.begins(),
-    };
-    let mut engine = Engine::new(setup, session.live.cpus());
-    engine.seed(session.tasks);
-    (session.live, engine)
-}
-
-fn stream<'a>(
-    config: &RecordConfig,
-    symbols: &'a Kallsyms,
-    facts: &Facts,
-    info: &RunInfo<'_>,
-) -> anyhow::Result<Option<Stream<'a>>> {
-    let Some(format) = config.stream else { return Ok(None) };
-    let queue =
-        Queue::new(io::stdout(), STREAM_BYTES).context("cannot start the stream's thread")?;
-    let Extras { split, holders, .. } = config.plan.extras;
-    let stream = Stream::new(format, symbols, queue).with_texts(facts.texts());
-    let mut stream = stream.showing(Shows { split, holders });
-    if config.raw && format == Format::Text {
-        // trace_pipe has no headings either.
-        return Ok(Some(stream));
-    }
-    stream.header(info);
-    stream.flush();
-    Ok(Some(stream))
 }

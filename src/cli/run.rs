@@ -9,14 +9,17 @@ use anyhow::Context;
 use crate::cmdline_cache::proc::PidNamespace;
 use crate::output::text;
 use crate::pipeline::{
-    Engine, Live, Outputs, Signals, SinceBefore, Stream, Watched, Workload, futex_owner,
-    stream_blocked, stream_open,
+    Engine, Live, Outputs, Saver, Signals, SinceBefore, Stream, Watched, Workload, futex_owner,
+    status_code, stream_blocked, stream_open,
 };
 use crate::symbols::Kallsyms;
 
 use super::config::RecordConfig;
+use super::exit::{DONE, FAILED};
 use super::meter::Meter;
 use super::notes::Notes;
+use super::save;
+use super::trigger::Trigger;
 
 /// How long a command gets to end by itself after the signal that ends us: on a terminal it got
 /// the same one.
@@ -27,6 +30,9 @@ const AFTER_SIGNAL: Duration = Duration::from_secs(2);
 
 /// A wait that takes longer than this is told of before it is over.
 const LASTING_NS: u64 = 1_000_000_000;
+
+/// How often rings are read at least where they are only saved: what a killed run lacks.
+const SAVING: Duration = Duration::from_millis(500);
 
 /// How often names that nothing needs are dropped.
 const FORGET: Duration = Duration::from_secs(1);
@@ -44,6 +50,8 @@ pub(super) enum Ending {
     Unread,
     /// The stream cannot be written.
     StreamFailed,
+    /// Saving was all there was to do, and ended.
+    NothingSaved,
 }
 
 /// A run on its way.
@@ -55,6 +63,8 @@ pub(super) struct Run<'a> {
     /// A signal came while the command ran, and when we passed it on.
     pub(super) signalled: Option<(i32, Instant, bool)>,
     pub(super) namespace: PidNamespace,
+    /// A wait longer than this is looked for.
+    pub(super) when_wait: Option<Duration>,
     /// Gaps after which names have been looked up anew.
     pub(super) gaps: u64,
     pub(super) forgot: Instant,
@@ -71,14 +81,33 @@ impl Run<'_> {
     pub(super) fn trace(
         &mut self,
         live: &mut Live,
-        engine: &mut Engine,
+        engine: &mut Option<Engine>,
         outputs: &mut Outputs<'_>,
     ) -> anyhow::Result<Ending> {
+        let tick = match engine {
+            Some(_) => self.config.tick,
+            None => self.config.tick.max(SAVING),
+        };
         loop {
-            let unread = live.wait(self.config.tick)?;
+            let unread = live.wait(tick)?;
             self.signals.drain();
-            live.pump(engine, outputs)?;
-            self.tell_lasting(engine, &mut outputs.stream);
+            let than = self.when_wait;
+            let mut sink = Trigger { outputs, than, found: None };
+            live.pump(engine.as_mut(), &mut sink)?;
+            if let Some(wait) = sink.found {
+                self.found(live, wait);
+            }
+            if let Some(engine) = engine {
+                self.tell_lasting(engine, &mut outputs.stream);
+            }
+            save::tell_news(live, engine.as_mut());
+            // From a loss on until tasks are looked at anew.
+            let in_doubt = |engine: &&Engine| {
+                self.namespace == PidNamespace::Initial && engine.gaps() > self.gaps
+            };
+            if let Some(engine) = engine.as_ref().filter(in_doubt) {
+                save::tell_window(live, engine.processed_ns());
+            }
             outputs.flush();
             if let Some(kind) = outputs.failed() {
                 return Ok(self.stop_command(Ending::of_write(kind)));
@@ -89,11 +118,14 @@ impl Run<'_> {
             if let Some(ending) = self.over()? {
                 return Ok(ending);
             }
+            if engine.is_none() && !live.saver().is_some_and(|saver| saver.is_saving()) {
+                return Ok(self.stop_command(Ending::NothingSaved));
+            }
             if self.forgot.elapsed() >= FORGET {
                 self.look_after_names(live, engine)?;
             }
             let (notes, meter) = (&mut self.notes, &mut self.meter);
-            notes.status(|| status(engine, meter));
+            notes.status(|| status(engine.as_ref(), live, meter));
         }
     }
 
@@ -128,14 +160,32 @@ impl Run<'_> {
         }
     }
 
+    /// What was waited for: the file is to keep what surrounds it.
+    fn found(&mut self, live: &mut Live, wait: Duration) {
+        self.when_wait = None;
+        live.saver().into_iter().for_each(Saver::keep_what_surrounds_now);
+        let wait = humantime::format_duration(wait);
+        self.notes.say(format!("a wait of {wait}: what surrounds it is saved, and then no more"));
+    }
+
     /// Drops names that nothing needs; after a loss, looks who is there now.
-    fn look_after_names(&mut self, live: &Live, engine: &mut Engine) -> anyhow::Result<()> {
+    fn look_after_names(
+        &mut self,
+        live: &mut Live,
+        engine: &mut Option<Engine>,
+    ) -> anyhow::Result<()> {
         self.forgot = Instant::now();
         self.tell_blocked();
-        engine.forget_names();
-        if engine.gaps() > self.gaps && self.namespace == PidNamespace::Initial {
-            self.gaps = engine.gaps();
-            engine.seed(live.tasks()?);
+        engine.iter_mut().for_each(Engine::forget_names);
+        let gaps = match (&engine, live.saver()) {
+            (Some(engine), _) => engine.gaps(),
+            (None, saver) => saver.map_or(0, |saver| saver.losses()),
+        };
+        if gaps > self.gaps && self.namespace == PidNamespace::Initial {
+            self.gaps = gaps;
+            let tasks = live.tasks()?;
+            save::tell_tasks(live, &tasks);
+            engine.iter_mut().for_each(|engine| engine.seed(tasks.iter().copied()));
         }
         Ok(())
     }
@@ -170,16 +220,33 @@ impl Run<'_> {
 }
 
 /// How the run fares.
-fn status(engine: &Engine, meter: &mut Meter) -> String {
+fn status(engine: Option<&Engine>, live: &mut Live, meter: &mut Meter) -> String {
     let elapsed = humantime::format_duration(Duration::from_secs(meter.elapsed().as_secs()));
-    let (waits, lost, percent) = (engine.waits(), engine.missed(), meter.percent());
-    format!(
-        "ftlock: {elapsed}, {waits} waits, {lost} events lost, {percent:.1} % CPU; Ctrl-C ends it"
-    )
+    let percent = meter.percent();
+    let done = match engine {
+        Some(engine) => format!("{} waits, {} events lost", engine.waits(), engine.missed()),
+        None => {
+            let bytes = live.saver().map_or(0, |saver| saver.bytes());
+            format!("{} MB saved", bytes >> 20)
+        }
+    };
+    format!("ftlock: {elapsed}, {done}, {percent:.1} % CPU; Ctrl-C ends it")
 }
 
 impl Ending {
-    fn of_write(kind: io::ErrorKind) -> Ending {
+    /// The exit status of a run whose data is complete.
+    pub(super) fn status(&self, config: &RecordConfig) -> u8 {
+        match *self {
+            Ending::Command(status) => status_code(status),
+            Ending::Signal(signal) if !config.command.is_empty() => {
+                u8::try_from(128 + signal).unwrap_or(FAILED)
+            }
+            Ending::StreamFailed => FAILED,
+            Ending::Signal(_) | Ending::TargetsGone | Ending::Unread | Ending::NothingSaved => DONE,
+        }
+    }
+
+    pub(super) fn of_write(kind: io::ErrorKind) -> Ending {
         match kind {
             io::ErrorKind::BrokenPipe => Ending::Unread,
             _ => Ending::StreamFailed,

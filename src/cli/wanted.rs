@@ -7,7 +7,7 @@ use regex::Regex;
 use regex::bytes::Regex as BytesRegex;
 
 use crate::event::{Context, LockFlags};
-use crate::pipeline::Filters;
+use crate::pipeline::{Extras, Filters};
 use crate::symbols::{Availability, Kallsyms, is_lock_name};
 
 use super::common_args::FilterArgs;
@@ -65,7 +65,11 @@ impl Wanted {
     }
 
     /// The filters on locks, callers and names, with names looked up.
-    pub(super) fn filters(&self, symbols: &Arc<Kallsyms>) -> Result<Filters, Usage> {
+    pub(super) fn filters(
+        &self,
+        symbols: &Arc<Kallsyms>,
+        traced: &Extras,
+    ) -> Result<Filters, Usage> {
         let mut filters = Filters::new(Arc::clone(symbols));
         for lock in &self.locks {
             match address(lock, symbols) {
@@ -74,6 +78,8 @@ impl Wanted {
                 Err(_) if is_lock_name(lock.trim_start_matches('~')) => {
                     filters.lock_names.push(lock.trim_start_matches('~').to_owned());
                 }
+                // What programs call their variables is known when they wait for them.
+                Err(_) if traced.futexes => filters.lock_names.push(lock.clone()),
                 Err(unknown) => return Err(unknown),
             }
         }

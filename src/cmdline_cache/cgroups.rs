@@ -9,7 +9,6 @@ use std::sync::Arc;
 use super::hierarchy::Hierarchy;
 use super::losses::Losses;
 use super::marks::{Fact, Found, Inherits};
-use super::proc_files;
 use super::timelines::Timelines;
 use crate::event::{Stamp, TextId, Texts, Tid};
 
@@ -69,12 +68,11 @@ impl Cgroups {
         self.timelines.find(tid, tgid, at, losses)
     }
 
-    /// Looks where a task is now; `at` is an instant just before.
-    pub(super) fn look(&mut self, tid: Tid, tgid: Tid, at: Stamp, losses: &Losses) {
-        let path = proc_files::cgroup(tgid, tid, self.hierarchy.id());
-        self.answer(tid, Some(tgid), at, path.as_deref(), losses);
+    pub(super) fn hierarchy_id(&self) -> u32 {
+        self.hierarchy.id()
     }
 
+    /// /proc said where a task is; `at` is an instant just before.
     pub(super) fn answer(
         &mut self,
         tid: Tid,

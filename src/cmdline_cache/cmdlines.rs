@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::losses::Losses;
 use super::marks::{Found, Inherits};
-use super::proc_files;
 use super::timelines::Timelines;
 use crate::event::{Stamp, TextId, Texts, Tid};
 
@@ -48,12 +47,7 @@ impl Cmdlines {
         self.timelines.find(process, None, at, losses)
     }
 
-    /// Reads what a process has now, from one of its threads; `at` is an instant just before.
-    pub(super) fn look(&mut self, process: Tid, thread: Tid, at: Stamp, losses: &Losses) {
-        let cmdline = proc_files::cmdline(process, thread);
-        self.answer(process, at, cmdline.as_deref(), losses);
-    }
-
+    /// /proc said what a process has; `at` is an instant just before.
     pub(super) fn answer(
         &mut self,
         process: Tid,

@@ -10,6 +10,7 @@ use foldhash::HashMap;
 use super::cgroups::Cgroups;
 use super::cmdlines::Cmdlines;
 use super::event_texts::EventTexts;
+use super::looks::{Look, Looks, Said};
 use super::marks::Fact;
 use super::proc::PidNamespace;
 use super::proc_files;
@@ -31,6 +32,7 @@ pub(super) struct Facts {
     /// Tasks that moved since: where a leader did, its threads are open.
     moved: Vec<Tid>,
     put_off: u64,
+    pub(super) looks: Looks,
 }
 
 impl Facts {
@@ -134,6 +136,9 @@ impl CmdlineCache {
         if let Some(cmdlines) = &mut self.facts.cmdlines {
             cmdlines.settle(losses);
         }
+        for look in self.facts.looks.due(now) {
+            self.answer(look);
+        }
         self.note_threads_of_moved(now);
         let mut looks = 0;
         for (tid, at) in std::mem::take(&mut self.facts.open) {
@@ -163,31 +168,57 @@ impl CmdlineCache {
         if !self.facts.is_proc_ours {
             return;
         }
-        if let Some(cgroups) = &mut self.facts.cgroups {
-            cgroups.look(tid, tgid, at, &self.losses);
+        if self.facts.cgroups.is_some() {
+            self.look_at_cgroup(tid, tgid, at);
         }
-        if let Some(cmdlines) = self.facts.cmdlines.as_mut().filter(|_| tid == tgid) {
-            cmdlines.look(tgid, tid, at, &self.losses);
+        if self.facts.cmdlines.is_some() && tid == tgid {
+            self.look_at_cmdline(tid, tgid, at);
         }
     }
 
     /// Whether something was open of a task at an instant, and /proc was asked.
     fn look(&mut self, tid: Tid, tgid: Tid, at: Stamp, now: Stamp) -> bool {
+        let (facts, losses) = (&self.facts, &self.losses);
+        let cgroup = facts.cgroups.as_ref().map(|it| it.at(tid, Some(tgid), at, losses));
+        let cmdline = facts.cmdlines.as_ref().map(|it| it.at(tgid, at, losses));
+        let [cgroup, cmdline] = [cgroup, cmdline].map(|it| it.is_some_and(|it| it.askable));
+        if cgroup {
+            self.look_at_cgroup(tid, tgid, now);
+        }
+        if cmdline {
+            self.look_at_cmdline(tid, tgid, now);
+        }
+        cgroup || cmdline
+    }
+
+    fn look_at_cgroup(&mut self, tid: Tid, tgid: Tid, at: Stamp) {
+        let Some(cgroups) = &self.facts.cgroups else { return };
+        let said = Said::Cgroup(proc_files::cgroup(tgid, tid, cgroups.hierarchy_id()));
+        self.said(Look { at, tid, tgid, said });
+    }
+
+    fn look_at_cmdline(&mut self, tid: Tid, tgid: Tid, at: Stamp) {
+        let said = Said::Cmdline(proc_files::cmdline(tgid, tid));
+        self.said(Look { at, tid, tgid, said });
+    }
+
+    fn said(&mut self, look: Look) {
+        self.facts.looks.keep(&look);
+        self.answer(look);
+    }
+
+    pub(super) fn answer(&mut self, look: Look) {
+        let Look { at, tid, tgid, said } = look;
         let losses = &self.losses;
-        let mut looked = false;
-        if let Some(cgroups) = &mut self.facts.cgroups
-            && cgroups.at(tid, Some(tgid), at, losses).askable
-        {
-            cgroups.look(tid, tgid, now, losses);
-            looked = true;
+        match (said, &mut self.facts) {
+            (Said::Cgroup(path), Facts { cgroups: Some(cgroups), .. }) => {
+                cgroups.answer(tid, Some(tgid), at, path.as_deref(), losses);
+            }
+            (Said::Cmdline(cmdline), Facts { cmdlines: Some(cmdlines), .. }) => {
+                cmdlines.answer(tgid, at, cmdline.as_deref(), losses);
+            }
+            _ => {}
         }
-        if let Some(cmdlines) = &mut self.facts.cmdlines
-            && cmdlines.at(tgid, at, losses).askable
-        {
-            cmdlines.look(tgid, tid, now, losses);
-            looked = true;
-        }
-        looked
     }
 
     /// What was given up of cgroups and command lines: tidings dropped for want of room, texts

@@ -88,9 +88,8 @@ impl Hierarchy {
         Ok(Hierarchy { id, name, mounts, is_nested: in_own_namespace() })
     }
 
-    /// One that is mounted nowhere.
-    #[cfg(test)]
-    pub(super) fn unmounted(id: u32, is_nested: bool) -> Hierarchy {
+    /// That of another machine, which can be seen nowhere. `is_nested`: paths in events are not to be used.
+    pub fn of_recording(id: u32, is_nested: bool) -> Hierarchy {
         Hierarchy { id, name: String::new(), mounts: Vec::new(), is_nested }
     }
 
@@ -100,7 +99,7 @@ impl Hierarchy {
     }
 
     /// Whether paths are seen from a cgroup namespace of our own: those in events are not.
-    pub(super) fn is_nested(&self) -> bool {
+    pub fn is_nested(&self) -> bool {
         self.is_nested
     }
 

@@ -17,6 +17,7 @@ mod facts;
 mod hierarchy;
 mod history;
 mod life;
+mod looks;
 mod losses;
 mod marks;
 pub mod proc;
@@ -33,6 +34,7 @@ pub use cmdlines::Cmdlines;
 pub use event_texts::EventTexts;
 pub use facts::FactsGivenUp;
 pub use hierarchy::{Hierarchy, HierarchyError, NoCgroup, is_within};
+pub use looks::{Look, Said};
 pub use marks::Fact;
 
 use crate::event::{Comm, Cpu, Head, Stamp, TaskEvent, Tid};
@@ -112,6 +114,8 @@ pub struct CmdlineCache {
     incarnations: Incarnations,
     counters: CacheCounters,
     facts: Facts,
+    /// What tasks are called of which nothing was told.
+    hearsay: HashMap<Tid, Comm>,
 }
 
 impl CmdlineCache {
@@ -128,7 +132,14 @@ impl CmdlineCache {
             incarnations: Incarnations::default(),
             counters: CacheCounters::default(),
             facts: Facts::default(),
+            hearsay: HashMap::new(),
         }
+    }
+
+    /// With names that tasks had at some time or other: those of which nothing else is told bear them,
+    /// unconfirmed.
+    pub fn with_hearsay(self, names: impl IntoIterator<Item = (Tid, Comm)>) -> CmdlineCache {
+        CmdlineCache { hearsay: names.into_iter().take(self.bound).collect(), ..self }
     }
 
     /// Enters a task as /proc showed it. `at` is the time of the trace clock just before the
@@ -218,11 +229,13 @@ impl CmdlineCache {
             };
         }
         let known = self.tasks.get(&tid).and_then(|history| history.name_at(at, &self.losses));
-        known.unwrap_or_else(|| TaskName {
-            comm: Comm::new(format!("?{tid}").as_bytes()),
-            tgid: None,
-            incarnation: 0,
-            certainty: Certainty::Unknown,
+        known.unwrap_or_else(|| {
+            let unnamed =
+                |comm, certainty| TaskName { comm, tgid: None, incarnation: 0, certainty };
+            match self.hearsay.get(&tid) {
+                Some(&comm) => unnamed(comm, Certainty::Unconfirmed),
+                None => unnamed(Comm::new(format!("?{tid}").as_bytes()), Certainty::Unknown),
+            }
         })
     }
 

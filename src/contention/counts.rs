@@ -35,8 +35,12 @@ pub struct Counts {
     pub orphan_end: u64,
     /// Ends of waits that began before the trace did.
     pub began_before_start: u64,
-    /// Ends whose begin a kernel-side filter rejected.
+    /// Ends whose begin a kernel-side filter rejected. Of futex calls: ends of calls that cannot wait,
+    /// and of those that began before the trace or in a loss.
     pub filtered_end: u64,
+    /// Of the ended sleeps: no event told that the task has a CPU again. Its own next event did,
+    /// on a CPU that had been idle until it was woken.
+    pub inferred_end: u64,
     /// Futex calls that returned at once, since the value was not the expected one: no waits.
     pub not_waited: u64,
 }
@@ -110,6 +114,7 @@ impl Counts {
         self.orphan_end += other.orphan_end;
         self.began_before_start += other.began_before_start;
         self.filtered_end += other.filtered_end;
+        self.inferred_end += other.inferred_end;
         self.not_waited += other.not_waited;
     }
 }

@@ -11,7 +11,8 @@
 //!
 //! A spinning lock's wait never leaves its CPU and context, so [`Spinners`] pairs each CPU on
 //! its own, in parallel. Everything else belongs to a task, may begin on one CPU and end on
-//! another, and goes through [`Sleepers`] in the order of time.
+//! another, and goes through [`Sleepers`] in the order of time. [`Sleeps`], where they are asked for,
+//! takes the same events: it knows nothing of locks, only who is off its CPU.
 //!
 //! Invariants: every begin and every end is counted in exactly one term of [`Counts`], so its
 //! two identities hold at the end of any sequence of events; no duration is ever invented.
@@ -23,6 +24,7 @@ mod idle;
 mod nest;
 mod off_cpu;
 mod sleepers;
+mod sleeps;
 mod spinners;
 mod wait;
 
@@ -31,9 +33,10 @@ mod tests;
 
 pub use counts::{CauseCounts, Counts};
 pub use holders::{Evidence, Holder};
-pub use idle::is_idle;
+pub use idle::{Process, Words};
 pub use off_cpu::OffCpu;
 pub use sleepers::Sleepers;
+pub use sleeps::Sleeps;
 pub use spinners::Spinners;
 pub use wait::{Cause, OpenWait, Outcome, Wait};
 

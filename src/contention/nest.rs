@@ -50,7 +50,8 @@ impl Nest {
         self.open.last_mut()
     }
 
-    /// A begin: a further phase of a mutex's wait, or a new wait on top.
+    /// A begin: a further phase of a mutex's wait, or a new wait on top. A task is in one futex call at
+    /// a time.
     pub(super) fn begin(&mut self, head: &Head, lock: u64, cause: Cause, counts: &mut CauseCounts) {
         if let Some(at) = self.place_of(lock, cause) {
             let same_wait =
@@ -91,7 +92,7 @@ impl Nest {
         Matched::Overflowed
     }
 
-    /// The end of a futex call. It carries no address; a task is in one call at a time.
+    /// The end of a futex call, which carries no address.
     pub(super) fn end_futex(&mut self, head: &Head, ret: i32, counts: &mut CauseCounts) -> Matched {
         match self.open.iter().rposition(|wait| wait.cause.flags().is_none()) {
             Some(at) => self.end_at(at, head, ret, counts),
@@ -207,7 +208,7 @@ pub(super) fn finish(open: &OpenWait, end: &Head, ret: i32, counts: &mut CauseCo
         return Matched::NoWait;
     }
     match (open.uncertain, ret) {
-        (false, EAGAIN) if matches!(open.cause, Cause::Futex(_)) => {
+        (false, EAGAIN) if open.cause.is_futex() => {
             counts.not_waited += 1;
             return Matched::NoWait;
         }
@@ -227,5 +228,6 @@ pub(super) fn finish(open: &OpenWait, end: &Head, ret: i32, counts: &mut CauseCo
         holder: open.holder,
         uncertain: open.uncertain,
         internal: false,
+        idle: false,
     })
 }

@@ -37,7 +37,6 @@ pub struct Sleepers {
     spare: Vec<Nest>,
     seen: HashSet<Tid, FixedState>,
     unmatched: HashMap<Tid, Unmatched, FixedState>,
-    calls: Calls,
     holders: Holders,
     begins: Begins,
     gaps_open: u32,
@@ -45,8 +44,6 @@ pub struct Sleepers {
     /// Where every begin and end taken here went.
     pub counts: CauseCounts,
 }
-
-use futexes::Calls;
 
 /// An end without a begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +72,6 @@ impl Sleepers {
             spare: Vec::new(),
             seen: HashSet::default(),
             unmatched: HashMap::default(),
-            calls: Calls::default(),
             holders: Holders::default(),
             begins,
             gaps_open: 0,
@@ -102,7 +98,6 @@ impl Sleepers {
                 self.gaps_open += 1;
                 self.any_gap = true;
                 self.waiters.values_mut().for_each(Nest::mark_uncertain);
-                self.calls.forget();
             }
             Body::GapEnd(_) => self.gaps_open = self.gaps_open.saturating_sub(1),
             Body::Task(task) => self.task(task),
@@ -112,7 +107,9 @@ impl Sleepers {
             Body::Released { lock } => {
                 self.holders.lets_go(lock, head, Evidence::Release);
             }
-            Body::FutexEnter(call) => self.enter_call(head, call),
+            Body::FutexEnter(call) => {
+                return self.begin(head, call.address, Cause::Futex(call));
+            }
             Body::FutexExit { ret } => return self.exit_call(head, ret),
             Body::SleepStack(_) | Body::MmapLock { .. } | Body::Other => {}
         }
@@ -254,7 +251,6 @@ impl Sleepers {
                 if self.seen.len() < MAX_SEEN {
                     self.seen.insert(tid);
                 }
-                self.calls.born(tid);
             }
             // Who begins to leave is not waiting.
             TaskEvent::Exit { tid } => self.lose_all(tid),

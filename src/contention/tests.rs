@@ -395,8 +395,8 @@ fn any_event() -> impl Strategy<Value = (u64, u16, u32, Context, Body)> {
         }),
         3 => (0u32..5).prop_map(|tid| Body::Waking { tid: Tid(tid) }),
         1 => prop::sample::select(vec![64u64, 4096]).prop_map(|lock| Body::Released { lock }),
-        3 => (any::<bool>(), 0u32..3).prop_map(|(waits, value)| {
-            let op = if waits { FutexOp::Wait } else { FutexOp::Other };
+        3 => (any::<bool>(), 0u32..3).prop_map(|(plain, value)| {
+            let op = if plain { FutexOp::Wait } else { FutexOp::LockPi };
             let call = FutexCall { op, address: 64, value, shared: false, timed: false };
             Body::FutexEnter(call)
         }),

@@ -50,6 +50,19 @@ impl Cause {
         }
     }
 
+    /// The call, if it is a futex.
+    pub fn futex(self) -> Option<FutexCall> {
+        match self {
+            Cause::Futex(call) => Some(call),
+            Cause::Lock(_) | Cause::Sleep(_) => None,
+        }
+    }
+
+    /// It is a futex.
+    pub fn is_futex(self) -> bool {
+        self.futex().is_some()
+    }
+
     pub(super) fn is_mutex(self) -> bool {
         self.flags().is_some_and(LockFlags::is_mutex)
     }
@@ -81,6 +94,8 @@ pub struct Wait {
     /// The lock is a part of the lock that the task waits for around this wait: its time is in
     /// the outer wait's too.
     pub internal: bool,
+    /// It was a wait for something to do, not for a lock, as [`super::Words`] tell of a futex.
+    pub idle: bool,
 }
 
 impl Wait {

@@ -117,9 +117,9 @@ pub enum Decoded<'a> {
         /// The lock's address.
         lock: u64,
     },
-    /// A futex system call begins.
+    /// A futex system call that may wait begins.
     FutexEnter(FutexCall),
-    /// A futex system call is over.
+    /// A futex system call is over, whether it could wait or not.
     FutexExit {
         /// What it returned.
         ret: i64,

@@ -1,6 +1,6 @@
 //! Futex system calls.
 
-/// A futex system call that begins.
+/// A futex system call that may wait, as it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FutexCall {
     /// What it does.
@@ -15,7 +15,7 @@ pub struct FutexCall {
     pub timed: bool,
 }
 
-/// What a futex system call does.
+/// How a futex system call waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FutexOp {
     /// Waits while the value is there (`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`, `futex_wait`).
@@ -26,8 +26,6 @@ pub enum FutexOp {
     LockPi,
     /// Waits for a condition, and then for the lock (`FUTEX_WAIT_REQUEUE_PI`).
     WaitRequeuePi,
-    /// Does not wait.
-    Other,
 }
 
 const FUTEX_PRIVATE: u32 = 128;
@@ -35,15 +33,15 @@ const FUTEX_CLOCK_REALTIME: u32 = 256;
 
 impl FutexOp {
     /// From the `op` of `futex` (include/uapi/linux/futex.h, 2.6.22 to 7.3), and whether the futex
-    /// is shared.
-    pub fn from_op(op: u32) -> (FutexOp, bool) {
+    /// is shared; nothing of a call that does not wait.
+    pub fn from_op(op: u32) -> Option<(FutexOp, bool)> {
         let what = match op & !(FUTEX_PRIVATE | FUTEX_CLOCK_REALTIME) {
             0 | 9 => FutexOp::Wait,
             6 | 13 => FutexOp::LockPi,
             11 => FutexOp::WaitRequeuePi,
-            _ => FutexOp::Other,
+            _ => return None,
         };
-        (what, op & FUTEX_PRIVATE == 0)
+        Some((what, op & FUTEX_PRIVATE == 0))
     }
 
     /// From the `flags` of `futex_wait` (6.7): whether the futex is shared.
@@ -60,17 +58,17 @@ mod tests {
     #[test]
     fn operations_that_wait_are_told_from_those_that_do_not() {
         let table = [
-            (0, FutexOp::Wait, true),
-            (0x80, FutexOp::Wait, false),
-            (0x189, FutexOp::Wait, false),
-            (0x86, FutexOp::LockPi, false),
-            (13, FutexOp::LockPi, true),
-            (0x18b, FutexOp::WaitRequeuePi, false),
-            (0x81, FutexOp::Other, false),
-            (8, FutexOp::Other, true),
+            (0, Some((FutexOp::Wait, true))),
+            (0x80, Some((FutexOp::Wait, false))),
+            (0x189, Some((FutexOp::Wait, false))),
+            (0x86, Some((FutexOp::LockPi, false))),
+            (13, Some((FutexOp::LockPi, true))),
+            (0x18b, Some((FutexOp::WaitRequeuePi, false))),
+            (0x81, None),
+            (8, None),
         ];
-        for (op, expected, shared) in table {
-            assert_eq!(FutexOp::from_op(op), (expected, shared), "{op:#x}");
+        for (op, expected) in table {
+            assert_eq!(FutexOp::from_op(op), expected, "{op:#x}");
         }
     }
 }

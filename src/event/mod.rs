@@ -8,12 +8,14 @@ mod comm;
 pub mod decode;
 mod futex;
 mod lock;
+mod reason;
 mod switch;
 mod texts;
 
 pub use comm::Comm;
 pub use futex::{FutexCall, FutexOp};
 pub use lock::{LockFlags, WaitKind};
+pub use reason::Reason;
 pub use switch::{LeftAs, SwitchStates};
 pub use texts::{TextId, Texts};
 
@@ -185,9 +187,9 @@ pub enum Body {
         /// The lock's address.
         lock: u64,
     },
-    /// A futex system call begins.
+    /// A futex system call that may wait begins.
     FutexEnter(FutexCall),
-    /// A futex system call is over.
+    /// A futex system call is over, whether it could wait or not.
     FutexExit {
         /// What it returned: a negative errno if it failed.
         ret: i64,

@@ -56,6 +56,16 @@ impl SwitchStates {
         let state = self.0.iter().find(|(bit, _)| prev_state & bit != 0);
         state.map_or(LeftAs::Runnable, |&(_, state)| state)
     }
+
+    /// A condition on an event's fields, in the kernel's language, that only tasks meet which go to
+    /// sleep for something: neither preempted, nor dead, nor kernel threads without work.
+    pub fn sleeps_condition(&self) -> String {
+        let sleeps = |state: LeftAs| {
+            matches!(state, LeftAs::Interruptible | LeftAs::Uninterruptible | LeftAs::Stopped)
+        };
+        let bits = self.0.iter().filter(|(_, state)| sleeps(*state));
+        format!("prev_state & {}", bits.fold(0, |all, (bit, _)| all | bit))
+    }
 }
 
 /// The letters of ps (fs/proc/array.c, `task_state_array`). What only modifies a state is none.
@@ -77,6 +87,14 @@ mod tests {
     /// As 6.18 prints it, and 4.9, where 0x20 and 0x40 were other states.
     const NEW: &str = r#"__print_flags(REC->prev_state & 0xff, "|", { 0x00000001, "S" }, { 0x00000002, "D" }, { 0x00000004, "T" }, { 0x00000008, "t" }, { 0x00000010, "X" }, { 0x00000020, "Z" }, { 0x00000040, "P" }, { 0x00000080, "I" }) : "R", REC->prev_state & 0x100 ? "+" : """#;
     const OLD: &str = r#"REC->prev_state & (2048-1) ? __print_flags(REC->prev_state & (2048-1), "|", { 1, "S"} , { 2, "D" }, { 4, "T" }, { 8, "t" }, { 16, "Z" }, { 32, "X" }, { 64, "x" }, { 128, "K" }, { 256, "W" }, { 512, "P" }, { 1024, "N" }) : "R", REC->prev_state & 2048 ? "+" : """#;
+
+    #[test]
+    fn who_sleeps_for_something_meets_a_condition() {
+        let table = [(NEW, "prev_state & 79"), (OLD, "prev_state & 527"), ("", "prev_state & 3")];
+        for (format, expected) in table {
+            assert_eq!(SwitchStates::parse(format).sleeps_condition(), expected);
+        }
+    }
 
     #[test]
     fn the_format_tells_what_the_bits_mean() {

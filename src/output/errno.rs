@@ -16,6 +16,8 @@ impl fmt::Display for Errno {
             -110 => "ETIMEDOUT",
             -114 => "EALREADY",
             -512 => "ERESTARTSYS",
+            -513 => "ERESTARTNOINTR",
+            -516 => "ERESTART_RESTARTBLOCK",
             other => return write!(f, "{other}"),
         };
         f.write_str(name)

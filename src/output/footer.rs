@@ -1,10 +1,10 @@
 //! What stands under the rows: all waits in one line, what went wrong, what watching cost, and
 //! what there is to say about the data.
 
-use super::Summary;
 use super::table::{Detail, View, frames};
 use super::text::{blocked, open_text, task_text};
-use crate::report::{Identity, Quality, scaled};
+use super::{StreamOpen, Summary};
+use crate::report::{Cause, Identity, Quality, Table, scaled};
 use anstyle::Style;
 use std::io::{self, Write};
 
@@ -18,6 +18,7 @@ const MAX_OPEN: usize = 10;
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
     all_waits(summary, out)?;
+    sleeps(summary, out)?;
     holders(summary, out)?;
     costs(summary, view.detail, out)?;
     open(summary, view.detail, out)?;
@@ -49,7 +50,7 @@ fn all_waits(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (quality, totals) = (summary.quality, summary.totals);
     // Whose wait began before the trace is not known, only that one did.
     let before = if quality.is_all() { quality.pairing.began_before_start } else { 0 };
-    let open = summary.open.len() as u64;
+    let open = summary.open.iter().filter(|wait| !is_sleep(wait)).count() as u64;
     write!(
         out,
         " {} in {} on {}: {} got the lock, {} failed, {} still open",
@@ -69,6 +70,36 @@ fn all_waits(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         0 => writeln!(out),
         left_out => writeln!(out, "; {} left out", grouped(left_out)),
     }
+}
+
+/// What was slept, where that was asked for.
+fn sleeps(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let counts = &summary.quality.sleeps;
+    if counts.begins_read + counts.ends_read == 0 {
+        return Ok(());
+    }
+    let tables: Vec<_> = summary.tables().collect();
+    let of = |table: Table| {
+        let found = tables.iter().find(|summary| summary.table == table);
+        found.map_or((0, 0, 0), |Summary { totals, .. }| {
+            (totals.contended, totals.wait_total_ns, totals.uncertain)
+        })
+    };
+    let (held, held_ns, uncertain) = of(Table::Sleeps);
+    let (idle, idle_ns, idle_uncertain) = of(Table::IdleSleeps);
+    writeln!(
+        out,
+        " {} of {} together, and {} idle of {}; {} uncertain",
+        counted(held, "sleep"),
+        scaled(held_ns),
+        grouped(idle),
+        scaled(idle_ns),
+        grouped(uncertain + idle_uncertain),
+    )
+}
+
+fn is_sleep(wait: &&StreamOpen) -> bool {
+    matches!(wait.cause, Cause::Sleep(_))
 }
 
 /// Of how many waits it is known who had the lock, where that was asked for.

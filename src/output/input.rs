@@ -2,7 +2,8 @@
 
 use crate::event::{Comm, Context, Cpu, StackId, Texts, Tid};
 use crate::report::{
-    By, Cause, Chains, Column, Evidence, OffCpu, Quality, Row, RowStats, Table, cycles,
+    By, Cause, Chains, Column, Evidence, FutexId, OffCpu, Quality, Reason, Row, RowStats, Table,
+    cycles,
 };
 use crate::symbols::{Kallsyms, LockName, StackTable};
 use std::collections::HashMap;
@@ -64,7 +65,7 @@ pub struct StreamWait<'a> {
     /// What was waited for.
     pub cause: Cause,
     /// What it slept for, if it is a sleep.
-    pub reason: Option<&'static str>,
+    pub reason: Option<Reason>,
     /// Where its time went, where the scheduler's events were recorded.
     pub off_cpu: Option<OffCpu>,
     /// Whoever had the lock, where that was asked for; none inside where not known.
@@ -127,6 +128,8 @@ pub struct StreamOpen {
     pub stack: Option<StackId>,
     /// Whoever has the lock, probably.
     pub holder: Option<StreamHolder>,
+    /// What it sleeps for, if it is a sleep.
+    pub reason: Option<Reason>,
 }
 
 /// A task that was blocked before tracing began, and still when it stopped.
@@ -202,6 +205,8 @@ pub struct Section<'a> {
     pub rows: Vec<Row>,
     /// All its rows added up.
     pub totals: &'a RowStats,
+    /// The columns, in order.
+    pub columns: &'a [&'static Column],
 }
 
 /// What a run came to.
@@ -233,6 +238,8 @@ pub struct Summary<'a> {
     pub duration_ns: u64,
     /// What the locks of rows by lock are known as, by address.
     pub lock_names: &'a HashMap<u64, LockName>,
+    /// What the futexes of rows by lock are known as.
+    pub futex_names: &'a HashMap<FutexId, LockName>,
     /// The chains that rows stand for.
     pub chains: &'a Chains,
     /// Names for addresses.
@@ -246,14 +253,18 @@ pub struct Summary<'a> {
 impl<'a> Summary<'a> {
     /// The same run with another of its tables in the first one's place.
     pub(super) fn with(&self, section: &'a Section<'a>) -> Summary<'a> {
-        let Section { table, by, rows, totals } = section;
-        Summary { table: *table, by, rows, totals, further: &[], ..*self }
+        let Section { table, by, rows, totals, columns } = section;
+        // A sleep is split or no sleep.
+        let split = self.split || table.is_of_sleeps();
+        Summary { table: *table, split, by, rows, totals, columns, further: &[], ..*self }
     }
 
     /// The open waits that wait for each other, by their places.
     pub(super) fn cycles(&self) -> Vec<Vec<usize>> {
         let holder = |wait: &StreamOpen| wait.holder.map(|holder| holder.tid);
-        let waits: Vec<_> = self.open.iter().map(|wait| (wait.tid, holder(wait))).collect();
+        // Who sleeps waits for the lock around it: the sleep itself is nobody's.
+        let waiter = |wait: &StreamOpen| wait.reason.map_or(wait.tid, |_| Tid(0));
+        let waits: Vec<_> = self.open.iter().map(|wait| (waiter(wait), holder(wait))).collect();
         cycles(&waits)
     }
 

@@ -12,6 +12,7 @@ pub use self::report::report;
 use self::summary::{JsonBlocked, JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables};
 use super::escape::json_name;
 use super::lock::KnownLock;
+use super::text::reason_text;
 use super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
 use crate::event::Comm;
 use crate::report::Quality;
@@ -52,9 +53,11 @@ enum Record<'a, F: Serialize> {
         kind: &'static str,
         flags: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
+        shared: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
         idle: Option<bool>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reason: Option<&'static str>,
+        reason: Option<String>,
         context: &'static str,
         ret: i32,
         caller: Option<String>,
@@ -128,7 +131,7 @@ pub fn header(run: &RunInfo<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// One finished wait.
 pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> io::Result<()> {
-    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+    let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
     line(
         &Plain::Wait {
             ts: wait.begin_ns,
@@ -144,8 +147,9 @@ pub fn wait(wait: &StreamWait<'_>, symbols: &Kallsyms, out: &mut dyn Write) -> i
             lock_name_by: known.as_ref().map(|known| known.by),
             kind: wait.cause.kind().name(),
             flags: wait.cause.flags().map(|flags| flags.to_string()),
+            shared: wait.cause.futex().map(|call| call.shared),
             idle: wait.cause.flags().is_none().then(|| wait.table.is_idle()),
-            reason: wait.reason,
+            reason: wait.reason.map(|reason| reason_text(reason, symbols)),
             context: wait.context.name(),
             ret: wait.ret,
             caller: wait.caller.map(|addr| caller_name(addr, symbols)),

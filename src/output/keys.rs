@@ -7,7 +7,7 @@ use super::Summary;
 use super::cgroup::short;
 use super::escape::terminal;
 use super::lock::KnownLock;
-use super::text::{caller_text, comm_text};
+use super::text::{caller_text, comm_text, reason_text};
 use crate::event::{Comm, StackId, Tid, WaitKind};
 use crate::report::{By, ChainId, Owner, Part, RowKey, Table};
 use crate::symbols::{Kallsyms, Waiter};
@@ -33,6 +33,8 @@ pub(super) enum KeyValue {
     Number(u64),
     /// An address.
     Address(u64),
+    /// Yes or no.
+    Flag(bool),
     /// Text of ours: a kind, a symbol.
     Text(String),
     /// A task's name.
@@ -50,6 +52,7 @@ impl KeyValue {
     pub(super) fn bytes(&self) -> Option<Cow<'_, [u8]>> {
         Some(match self {
             KeyValue::Number(number) => number.to_string().into_bytes().into(),
+            KeyValue::Flag(flag) => flag.to_string().into_bytes().into(),
             KeyValue::Address(address) => format!("{address:#x}").into_bytes().into(),
             KeyValue::Text(text) => text.as_bytes().into(),
             KeyValue::Name(comm) => comm.as_bytes().into(),
@@ -79,9 +82,10 @@ fn columns_of(table: Table, by: By) -> &'static [KeyColumn] {
         text("lock_name_by", ""),
         TYPE,
     ];
-    const FUTEX: [KeyColumn; 5] = [
+    const FUTEX: [KeyColumn; 6] = [
         number("pid", "pid", 10),
         number("lock", "address", 16),
+        number("shared", "shared", 6),
         text("lock_name", "symbol"),
         text("lock_name_by", ""),
         TYPE,
@@ -142,19 +146,27 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
             owned(kind.name())
         }
         (Part::Type(kind) | Part::Futex { kind, .. }, "type") => owned(kind.name()),
-        (Part::Futex { pid, shared, .. }, "pid") => match pid {
-            Some(pid) if !shared => KeyValue::Number(pid.0.into()),
-            _ => KeyValue::Unknown,
-        },
+        (Part::Futex { pid, .. }, "pid") => {
+            pid.map_or(KeyValue::Unknown, |pid| KeyValue::Number(pid.0.into()))
+        }
+        (Part::Futex { shared, .. }, "shared") => KeyValue::Flag(shared),
         (Part::Futex { address, .. }, "lock") => KeyValue::Address(address),
+        (part @ Part::Futex { .. }, "lock_name") => match known_futex(&part, summary) {
+            Some(known) => KeyValue::Text(known.name.into_owned()),
+            None => KeyValue::Unknown,
+        },
+        (part @ Part::Futex { .. }, "lock_name_by") => match known_futex(&part, summary) {
+            Some(known) => owned(known.by),
+            None => KeyValue::Unknown,
+        },
         (Part::Owner(Some(owner)), "owner_tid") => KeyValue::Number(owner.tid.0.into()),
         (Part::Owner(Some(owner)), "owner") => name(owner.comm),
         (Part::Chain(Some(chain)), "chain") => KeyValue::Bytes(chain_text(chain, summary)),
-        (Part::Reason(reason), "reason") => owned(reason),
+        (Part::Reason(reason), "reason") => KeyValue::Text(reason_text(reason, symbols)),
         (Part::Caller(caller, _), "caller") => function(caller, symbols),
         (Part::Stack(stack, kind), "caller") => {
-            let waiter = if kind.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping };
-            function(stack.and_then(|stack| summary.stacks.caller(stack, waiter)), symbols)
+            let caller = |stack| summary.stacks.caller(stack, Waiter::of(kind));
+            function(stack.and_then(caller), symbols)
         }
         (Part::Lock(lock, _), "lock") => KeyValue::Address(lock),
         (Part::Lock(lock, _), "lock_name") => match known_lock(lock, summary) {
@@ -204,6 +216,11 @@ fn known_lock<'a>(lock: u64, summary: &Summary<'a>) -> Option<KnownLock<'a>> {
     KnownLock::find(lock, summary.lock_names.get(&lock).copied(), summary.symbols)
 }
 
+/// What is known of a futex.
+fn known_futex(part: &Part, summary: &Summary<'_>) -> Option<KnownLock<'static>> {
+    summary.futex_names.get(&part.futex()?).copied().map(KnownLock::named)
+}
+
 /// The function that a rule has named a row's lock by.
 pub(super) fn lock_rule(key: &RowKey, summary: &Summary<'_>) -> Option<&'static str> {
     let lock = key.parts().find_map(|part| match part {
@@ -241,6 +258,7 @@ pub(super) fn shown(value: &KeyValue, tid: Option<Tid>) -> String {
     match value {
         KeyValue::Number(number) => number.to_string(),
         KeyValue::Address(address) => format!("{address:016x}"),
+        KeyValue::Flag(is) => (if *is { "yes" } else { "no" }).to_owned(),
         KeyValue::Text(text) => text.clone(),
         KeyValue::Name(comm) => comm_text(tid.unwrap_or(Tid(0)), Some(*comm)),
         KeyValue::Cgroup(path) => terminal(&short(path)).into_owned(),

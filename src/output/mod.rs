@@ -11,6 +11,7 @@ pub mod folded;
 pub mod footer;
 pub mod html;
 pub mod json;
+pub mod latency_stats;
 pub mod perf_csv;
 pub mod perfetto;
 pub mod table;
@@ -25,6 +26,8 @@ mod lock;
 mod machine;
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod sleeps_tests;
 
 pub use input::{
     FieldValue, RawEvent, ReportInfo, RunInfo, Section, StreamBlocked, StreamHolder, StreamLoss,

@@ -104,6 +104,7 @@ fn identity(row: &Row, keys: &[KeyColumn], summary: &Summary<'_>, separator: &st
         KeyValue::Cgroup(path) => cell(path, separator).into_owned(),
         KeyValue::Bytes(text) => cell(text, separator).into_owned(),
         KeyValue::Number(number) => number.to_string(),
+        KeyValue::Flag(is) => is.to_string(),
         KeyValue::Address(address) => format!("{address:x}"),
         KeyValue::Unknown => unknown(column).to_owned(),
     };

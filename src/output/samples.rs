@@ -2,8 +2,12 @@
 
 use super::{ReportInfo, RunInfo, Section, StreamWait, Summary};
 use crate::event::{Comm, Context, Cpu, LockFlags, StackId, Tid};
-use crate::report::{By, COLUMNS, Cause, Chains, Quality, Row, RowKey, RowStats, Table, Witness};
-use crate::symbols::{CallerFinder, DerivedName, Kallsyms, LockName, StackTable};
+use crate::report::{
+    By, COLUMNS, Cause, Chains, FutexId, Quality, Row, RowKey, RowStats, Table, Witness,
+};
+use crate::symbols::{
+    CallerFinder, DerivedName, Kallsyms, LockName, NamedBy, StackTable, UserName,
+};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io;
@@ -29,6 +33,16 @@ pub(super) const PIPE_MUTEX: LockName =
 /// A lock that a rule names, one that was learned, and one that has a symbol of its own.
 pub(super) fn lock_names() -> HashMap<u64, LockName> {
     HashMap::from([(LOCK, PIPE_MUTEX), (MMAP_LOCK, LockName::MmapLock), (0x9000, PIPE_MUTEX)])
+}
+
+/// A futex that is a variable.
+pub(super) const FUTEX: FutexId = ((Tid(4700), 1), 0x5555_0000_4080);
+
+pub(super) const THE_LOCK: LockName =
+    LockName::User(UserName { name: "the_lock", by: NamedBy::Global });
+
+pub(super) fn futex_names() -> HashMap<FutexId, LockName> {
+    HashMap::from([(FUTEX, THE_LOCK)])
 }
 
 pub(super) fn symbols() -> Kallsyms {
@@ -100,14 +114,15 @@ pub(super) fn with_report<T>(
         ..RowStats::default()
     };
     let totals: Vec<RowStats> = further.iter().map(|(_, _, rows)| sum(rows)).collect();
+    let columns: Vec<_> = COLUMNS.iter().take(3).collect();
     let sections = further.iter().zip(&totals).map(|((table, by, rows), totals)| Section {
         table: *table,
         by: by.clone(),
         rows: rows.clone(),
         totals,
+        columns: &columns,
     });
     let sections: Vec<Section<'_>> = sections.collect();
-    let columns: Vec<_> = COLUMNS.iter().take(3).collect();
     read(&Summary {
         table: Table::Locks,
         split: false,
@@ -122,6 +137,7 @@ pub(super) fn with_report<T>(
         quality: &Quality::default(),
         duration_ns: 1_000_000_000,
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         chains: &Chains::new(0),
         symbols: &symbols(),
         stacks: &stacks(),

@@ -106,7 +106,8 @@ fn header(
 ) -> io::Result<()> {
     write!(out, "{style}")?;
     for column in summary.columns {
-        write!(out, "{:>width$} ", column.title, width = column.width)?;
+        let title = column.title_in(summary.table);
+        write!(out, "{title:>width$} ", width = column.width)?;
     }
     let titles = cells.columns.iter().map(|column| column.title.to_owned()).collect();
     writeln!(out, " {}{style:#}\n", cells.line(titles))

@@ -5,7 +5,7 @@ use super::escape::terminal;
 use super::lock::KnownLock;
 use super::{FieldValue, RawEvent, StreamBlocked, StreamLoss, StreamOpen, StreamWait};
 use crate::event::{Comm, Context, Tid};
-use crate::report::{Cause, scaled};
+use crate::report::{Cause, Reason, scaled};
 use crate::symbols::{Kallsyms, StackTable, Symbol};
 use std::fmt;
 use std::io::{self, Write};
@@ -82,7 +82,11 @@ pub fn open(
 pub fn open_text(wait: &StreamOpen, symbols: &Kallsyms) -> String {
     let waiter = task_text(wait.tid, wait.comm.as_ref(), wait.context);
     let (kind, age) = (wait.cause.kind().name(), scaled(wait.age_ns));
-    let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+    if let Some(reason) = wait.reason {
+        let (reason, caller) = (reason_text(reason, symbols), caller_text(wait.caller, symbols));
+        return format!("{waiter} asleep for {reason} since {age}, {caller}");
+    }
+    let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
     let name = known.map(|known| format!(" {}{}", known.mark(), known.name));
     let caller = caller_text(wait.caller, symbols);
     let holder = wait.holder.as_ref().map(|holder| {
@@ -107,8 +111,12 @@ fn type_text(wait: &StreamWait<'_>) -> &'static str {
 /// Where a lock was wanted; of a futex its address, of a sleep its reason.
 pub(super) fn place_text(wait: &StreamWait<'_>, symbols: &Kallsyms) -> String {
     match (wait.cause, wait.reason) {
-        (_, Some(reason)) => reason.to_owned(),
-        (Cause::Futex(_), None) => format!("{:#x}", wait.lock),
+        (_, Some(reason)) => reason_text(reason, symbols),
+        (Cause::Futex(_), None) => {
+            let address = || format!("{:#x}", wait.lock);
+            wait.lock_name
+                .map_or_else(address, |name| terminal(name.name().as_bytes()).into_owned())
+        }
         (_, None) => caller_text(wait.caller, symbols),
     }
 }
@@ -153,6 +161,23 @@ pub(super) fn caller_text(caller: Option<u64>, symbols: &Kallsyms) -> String {
             .resolve(addr)
             .map_or_else(|| format!("{addr:#x}"), |symbol: Symbol<'_>| symbol.to_string()),
         None => "-".to_owned(),
+    }
+}
+
+/// The reason's name, or that of the function that sleeps.
+pub(super) fn reason_text(reason: Reason, symbols: &Kallsyms) -> String {
+    match reason {
+        Reason::Named(name) => name.to_owned(),
+        Reason::Function(start) => function_text(start, symbols),
+    }
+}
+
+/// `name`, or the address where it has none.
+pub(super) fn function_text(addr: u64, symbols: &Kallsyms) -> String {
+    match symbols.resolve(addr) {
+        Some(Symbol { name, module: Some(module), .. }) => format!("{name} [{module}]"),
+        Some(Symbol { name, .. }) => name.to_owned(),
+        None => format!("{addr:#x}"),
     }
 }
 

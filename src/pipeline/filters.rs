@@ -90,8 +90,8 @@ impl Filters {
     }
 
     fn lock_matches(&self, named: &NamedWait) -> bool {
-        let name = named.lock_name.map(LockName::name);
-        let has_name = || name.is_some_and(|name| self.lock_names.iter().any(|n| n == name));
+        let is_one = |name: LockName| self.lock_names.iter().any(|asked| name.is_called(asked));
+        let has_name = || named.lock_name.is_some_and(is_one);
         let asks_nothing = self.locks.is_empty() && self.lock_names.is_empty();
         asks_nothing || self.locks.contains(&named.wait.lock) || has_name()
     }
@@ -190,6 +190,7 @@ mod tests {
             holder: None,
             uncertain: false,
             internal: false,
+            idle: false,
         };
         let caller = stack.map(|_| 0x1043);
         let lock_name = Some(LockName::MmapLock);
@@ -199,6 +200,7 @@ mod tests {
             name,
             caller,
             lock_name,
+            process: None,
             holder: None,
             chain: None,
             reason: None,

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 
 use crate::aggregate::Sample;
 use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
-use crate::contention::{Cause, OpenWait, Outcome, Wait, is_idle};
-use crate::event::{Cpu, Head, StackId, Tid};
+use crate::contention::{Cause, OpenWait, Outcome, Wait};
+use crate::event::{Cpu, Head, LeftAs, StackId, Tid};
 use crate::report::{By, ChainId, RowKey, Table};
 use crate::symbols::StackTable;
 
@@ -80,7 +80,15 @@ impl Keep {
     ) -> Option<OpenNamed> {
         let begin = &wait.begin;
         let name = with.cache.name_at(begin.tid, begin.cpu, begin.stamp);
-        let is_idle = matches!(wait.cause, Cause::Futex(call) if is_idle(&call, 0));
+        let is_idle = match wait.cause {
+            // What a signal could end may go on for ever; who sleeps for a lock waits for it, too.
+            Cause::Sleep(left_as) => {
+                let sleep = with.sleep_reason(wait.cause, wait.stack);
+                let is_told = sleep.is_some_and(|sleep| sleep.idle || sleep.is_lock());
+                left_as != LeftAs::Uninterruptible || is_told
+            }
+            _ => with.spaces.is_idle_so_far(wait, with.cache),
+        };
         let is_shown = !is_idle && self.shows(begin, &name);
         is_shown.then(|| with.open(wait, name, now_ns))
     }

@@ -122,6 +122,11 @@ impl Lane {
         self.resume = Some(steps.resume());
     }
 
+    /// Events are missing before the next one, nobody knows how many.
+    pub(super) fn begin_gap(&mut self) {
+        self.gap.get_or_insert(None);
+    }
+
     /// Every event up to `ts_ns` has been read.
     pub(super) fn set_read_up_to(&mut self, ts_ns: u64) {
         self.read_up_to_ns = self.read_up_to_ns.max(ts_ns);

@@ -10,9 +10,11 @@ use mio::{Events, Interest, Poll, Token};
 use crate::event::Cpu;
 use crate::tracefs::{self, Arena, CpuStats, Disturbance, End, Instance, Reader, Ring, Unmappable};
 
-use super::engine::{Chunk, Engine};
+use super::engine::Engine;
 use super::error::Error;
 use super::results::Sink;
+use super::save::Saver;
+use super::setup::Chunk;
 
 /// Bytes read of one CPU before the others get their turn.
 const MAX_TURN_BYTES: usize = 4 << 20;
@@ -39,6 +41,7 @@ pub struct Live {
     poll: Poll,
     events: Events,
     instance: Instance,
+    saver: Option<Saver>,
     watched: Instant,
     disturbances: Vec<Disturbance>,
 }
@@ -49,10 +52,12 @@ struct OneCpu {
     ring: Ring,
     arena: Arena,
     end: End,
+    /// Up to when everything was read before the last drain.
+    read_up_to_ns: u64,
 }
 
 /// What is left when a live trace has ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ended {
     /// Each CPU's counters, after the last drain.
     pub stats: Vec<(Cpu, Option<CpuStats>)>,
@@ -76,10 +81,17 @@ impl Live {
             poll.registry()
                 .register(&mut SourceFd(&fd), Token(rings.len()), Interest::READABLE)
                 .map_err(Error::Poll)?;
-            rings.push(OneCpu { cpu: Cpu(cpu), ring, arena: Arena::new(), end: End::CaughtUp });
+            rings.push(OneCpu {
+                cpu: Cpu(cpu),
+                ring,
+                arena: Arena::new(),
+                end: End::CaughtUp,
+                read_up_to_ns: 0,
+            });
         }
         let (events, watched) = (Events::with_capacity(64), Instant::now());
-        Ok(Live { rings, poll, events, instance, watched, disturbances: Vec::new() })
+        let disturbances = Vec::new();
+        Ok(Live { rings, poll, events, instance, saver: None, watched, disturbances })
     }
 
     /// The CPUs that have a ring, in the order the engine knows them.
@@ -90,6 +102,21 @@ impl Live {
     /// The instance, to enable events in it.
     pub fn instance(&mut self) -> &mut Instance {
         &mut self.instance
+    }
+
+    /// Saves everything that is read from now on.
+    pub fn save_to(&mut self, saver: Saver) {
+        self.saver = Some(saver);
+    }
+
+    /// Whatever saves what is read.
+    pub fn saver(&mut self) -> Option<&mut Saver> {
+        self.saver.as_mut()
+    }
+
+    /// Saves no more.
+    pub fn take_saver(&mut self) -> Option<Saver> {
+        self.saver.take()
     }
 
     /// Also wakes when `fd` becomes readable.
@@ -133,21 +160,29 @@ impl Live {
         }))
     }
 
-    /// Reads what there is, and processes what is old enough to be in order.
-    pub fn pump(&mut self, engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), Error> {
+    /// Reads what there is, and processes what is old enough to be in order. Without an engine it
+    /// is only saved.
+    pub fn pump(&mut self, engine: Option<&mut Engine>, sink: &mut dyn Sink) -> Result<(), Error> {
         let now_ns = self.now_ns()?;
         self.drain()?;
         self.rearm()?;
-        let watermark = self.feed(engine, now_ns);
-        engine.window(watermark.saturating_sub(SLACK_NS), sink);
+        if let Some(engine) = engine {
+            let watermark = self.feed(engine, now_ns);
+            engine.window(watermark.saturating_sub(SLACK_NS), sink);
+        }
+        self.note_read(now_ns);
         if self.watched.elapsed() >= WATCH {
             self.watch()?;
         }
         Ok(())
     }
 
-    /// Stops tracing, reads the rest, and removes the instance.
-    pub fn end(mut self, engine: &mut Engine, sink: &mut dyn Sink) -> Result<Ended, Error> {
+    /// Stops tracing, and reads and processes the rest.
+    pub fn stop(
+        &mut self,
+        mut engine: Option<&mut Engine>,
+        sink: &mut dyn Sink,
+    ) -> Result<Ended, Error> {
         self.watch()?;
         self.instance.stop()?;
         let mut quiet = 0;
@@ -156,17 +191,30 @@ impl Live {
         while quiet < 2 && Instant::now() < give_up {
             let now_ns = self.now_ns()?;
             self.drain()?;
-            self.feed(engine, now_ns);
+            if let Some(engine) = &mut engine {
+                self.feed(engine, now_ns);
+            }
+            self.note_read(now_ns);
             let all_read = self.rings.iter().all(|one| one.arena.used_bytes() == 0);
             quiet = if all_read { quiet + 1 } else { 0 };
         }
-        engine.window(u64::MAX, sink);
+        if let Some(engine) = engine {
+            engine.window(u64::MAX, sink);
+        }
         let stats = self.rings.iter().map(|one| (one.cpu, self.instance.stats(one.cpu.0).ok()));
         let stats = stats.collect();
+        if let Some(saver) = &mut self.saver {
+            saver.set_stats(&self.instance);
+        }
         let buffer_size_kb = self.instance.buffer_size_kb();
+        let disturbances = std::mem::take(&mut self.disturbances);
+        Ok(Ended { stats, disturbances, buffer_size_kb })
+    }
+
+    /// Removes the instance.
+    pub fn remove(self) -> Result<(), Error> {
         drop(self.rings);
-        self.instance.remove()?;
-        Ok(Ended { stats, disturbances: self.disturbances, buffer_size_kb })
+        Ok(self.instance.remove()?)
     }
 
     fn drain(&mut self) -> Result<(), Error> {
@@ -174,8 +222,16 @@ impl Live {
         for one in &mut self.rings {
             one.arena.clear();
             one.end = one.ring.drain(&mut one.arena, max_subbufs)?.end;
+            if let Some(saver) = &mut self.saver {
+                saver.take(one.cpu, &one.arena, one.read_up_to_ns);
+            }
         }
         Ok(())
+    }
+
+    fn note_read(&mut self, now_ns: u64) {
+        let read = self.rings.iter_mut().filter(|one| is_all_read(one.end));
+        read.for_each(|one| one.read_up_to_ns = now_ns);
     }
 
     /// mio waits for edges, and with `buffer_percent` above 0 the kernel gives one and then none
@@ -195,14 +251,19 @@ impl Live {
     fn feed(&self, engine: &mut Engine, now_ns: u64) -> u64 {
         let chunks = self.rings.iter().map(|one| {
             let chunks = one.arena.chunks();
-            chunks.map(|chunk| Chunk { sub_buffer: chunk.bytes, resumes: chunk.resume_from > 0 })
+            chunks.map(|chunk| Chunk {
+                sub_buffer: chunk.bytes,
+                resumes: chunk.resume_from > 0,
+                read_up_to_ns: 0,
+                is_behind_gap: false,
+            })
         });
         engine.decode(chunks.map(Iterator::collect).collect());
         let mut watermark = now_ns;
         for (index, one) in self.rings.iter().enumerate() {
-            match one.end {
-                End::CaughtUp | End::Offline => engine.set_read_up_to(index, now_ns),
-                End::Capped | End::Busy => watermark = watermark.min(engine.last_ns(index)),
+            match is_all_read(one.end) {
+                true => engine.set_read_up_to(index, now_ns),
+                false => watermark = watermark.min(engine.last_ns(index)),
             }
         }
         watermark
@@ -217,6 +278,11 @@ impl Live {
         }
         Ok(())
     }
+}
+
+/// Whether a drain that ended so has brought everything recorded before it.
+fn is_all_read(end: End) -> bool {
+    matches!(end, End::CaughtUp | End::Offline)
 }
 
 /// A CPU that was never online has no ring to map; read, it has nothing to give yet.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::event::WaitKind;
-use crate::report::{Part, RowKey, RowStats};
+use crate::report::{FutexId, Part, RowKey, RowStats};
 use crate::symbols::LockName;
 
 use super::mmap_locks::MmapLocks;
@@ -17,6 +17,8 @@ use super::named::NamedWait;
 #[derive(Debug)]
 pub(super) struct LockNames {
     names: HashMap<u64, Vote>,
+    /// Of futexes, the last one each: there is no doubt about them.
+    futexes: HashMap<FutexId, LockName>,
     bound: usize,
 }
 
@@ -29,14 +31,22 @@ struct Vote {
 impl LockNames {
     /// None yet, and never more than the rows they are for.
     pub(super) fn new(bound: usize) -> LockNames {
-        LockNames { names: HashMap::new(), bound }
+        LockNames { names: HashMap::new(), futexes: HashMap::new(), bound }
     }
 
     /// Counts the name of a finished wait.
     pub(super) fn count(&mut self, named: &NamedWait) {
-        if let Some(name) = named.lock_name {
-            self.vote(named.wait.lock, name);
+        let Some(name) = named.lock_name else { return };
+        let Some(process) = named.process else { return self.vote(named.wait.lock, name) };
+        let futex = (process, named.wait.lock);
+        if self.futexes.len() < self.bound || self.futexes.contains_key(&futex) {
+            self.futexes.insert(futex, name);
         }
+    }
+
+    /// The names of futexes.
+    pub(super) fn futexes(&self) -> HashMap<FutexId, LockName> {
+        self.futexes.clone()
     }
 
     /// The winners for these rows. What became certain only later counts for the whole run.

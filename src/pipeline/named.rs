@@ -2,8 +2,8 @@
 
 use crate::aggregate::{Sample, Split};
 use crate::cmdline_cache::{Certainty, Fact, TaskName};
-use crate::contention::{Cause, Evidence, Holder, OffCpu, OpenWait, Wait};
-use crate::event::Comm;
+use crate::contention::{Cause, Evidence, Holder, OffCpu, OpenWait, Process, Wait};
+use crate::event::{Comm, LeftAs, Reason};
 use crate::report::{ChainId, Holders, ItsHolder, RowStats, Series, Table, Witness};
 use crate::symbols::LockName;
 
@@ -31,12 +31,14 @@ pub struct NamedWait {
     pub caller: Option<u64>,
     /// What the lock is known as, beside its address and a symbol there.
     pub lock_name: Option<LockName>,
+    /// Whose futex it is, if it is for one.
+    pub process: Option<Process>,
     /// Whoever had the lock.
     pub holder: Option<NamedHolder>,
     /// The chain of waits that it begins, where chains are followed.
     pub chain: Option<ChainId>,
     /// What the task slept for, if it is a sleep.
-    pub reason: Option<&'static str>,
+    pub reason: Option<Reason>,
     /// The task's cgroup at that instant, where cgroups are kept.
     pub cgroup: Option<Fact>,
     /// Its process's command line, where they are kept.
@@ -58,6 +60,8 @@ pub struct OpenNamed {
     pub lock_name: Option<LockName>,
     /// Whoever has the lock, probably.
     pub holder: Option<NamedHolder>,
+    /// What the task sleeps for, if it is a sleep.
+    pub reason: Option<Reason>,
 }
 
 /// Where the finished waits went: every one is in exactly one of these.
@@ -172,7 +176,12 @@ impl Kept {
         let certainty = named.name.certainty;
         self.name_unknown += u64::from(certainty == Certainty::Unknown);
         self.name_unconfirmed += u64::from(certainty == Certainty::Unconfirmed);
-        let may_have_stack = !matches!(named.wait.cause, Cause::Futex(_));
+        let stackless = [LeftAs::Idle, LeftAs::Runnable, LeftAs::Dead];
+        let may_have_stack = match named.wait.cause {
+            Cause::Lock(_) => true,
+            Cause::Futex(_) => false,
+            Cause::Sleep(left_as) => !stackless.contains(&left_as),
+        };
         self.no_stack += u64::from(may_have_stack && named.wait.stack.is_none());
         if let Sample::Acquired(ns) = sample {
             self.count_holder(named, ns);

@@ -1,13 +1,14 @@
 //! Waits get their names: of tasks, callers, locks, holders.
 
 use crate::cmdline_cache::{CmdlineCache, TaskName};
-use crate::contention::{Cause, Holder, OpenWait, Wait, is_idle};
-use crate::event::StackId;
+use crate::contention::{Cause, Holder, OpenWait, Process, Wait};
+use crate::event::{Head, StackId};
 use crate::report::Table;
-use crate::symbols::{LockName, StackTable, Waiter};
+use crate::symbols::{LockName, SleepReason, StackTable, Waiter};
 
 use super::mmap_locks::MmapLocks;
 use super::named::{NamedHolder, NamedWait, OpenNamed};
+use super::spaces::{Spaces, process};
 
 /// What is known when a window's waits are named.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +16,18 @@ pub(super) struct Naming<'a> {
     pub(super) cache: &'a CmdlineCache,
     pub(super) stacks: &'a StackTable,
     pub(super) mmap_locks: &'a MmapLocks,
+    pub(super) spaces: &'a Spaces,
+}
+
+impl<'a> Naming<'a> {
+    pub(super) fn new(
+        cache: &'a CmdlineCache,
+        stacks: &'a StackTable,
+        mmap_locks: &'a MmapLocks,
+        spaces: &'a Spaces,
+    ) -> Naming<'a> {
+        Naming { cache, stacks, mmap_locks, spaces }
+    }
 }
 
 impl Naming<'_> {
@@ -22,15 +35,18 @@ impl Naming<'_> {
     pub(super) fn named(&self, wait: &Wait) -> NamedWait {
         let begin = &wait.begin;
         let name = self.cache.name_at(begin.tid, begin.cpu, begin.stamp);
+        let process = self.process(wait.cause, begin);
+        let sleep = self.sleep_reason(wait.cause, wait.stack);
         NamedWait {
             wait: *wait,
-            table: table(wait),
+            table: table(wait, sleep),
             name,
             caller: self.caller(wait.stack, wait.cause),
-            lock_name: self.lock_name(wait.lock, wait.cause, wait.stack),
+            lock_name: self.lock_name(process, begin, wait.lock, wait.cause, wait.stack),
+            process,
             holder: wait.holder.map(|holder| self.holder(holder)),
             chain: None,
-            reason: None,
+            reason: sleep.map(|sleep| sleep.reason),
             cgroup: self.cache.cgroup_at(begin.tid, &name, begin.stamp),
             cmdline: self.cache.cmdline_at(begin.tid, &name, begin.stamp),
         }
@@ -38,21 +54,46 @@ impl Naming<'_> {
 
     /// An open wait under the name of its task, as it is at `now_ns`.
     pub(super) fn open(&self, wait: &OpenWait, name: TaskName, now_ns: u64) -> OpenNamed {
+        let begin = &wait.begin;
+        let process = self.process(wait.cause, begin);
         OpenNamed {
             wait: *wait,
             age_ns: now_ns.saturating_sub(wait.begin.ts_ns),
             name,
             caller: self.caller(wait.stack, wait.cause),
-            lock_name: self.lock_name(wait.lock, wait.cause, wait.stack),
+            lock_name: self.lock_name(process, begin, wait.lock, wait.cause, wait.stack),
             holder: wait.holder.map(|holder| self.holder(holder)),
+            reason: self.sleep_reason(wait.cause, wait.stack).map(|sleep| sleep.reason),
         }
+    }
+
+    /// What a sleep is for; what is no sleep has no reason.
+    pub(super) fn sleep_reason(&self, cause: Cause, stack: Option<StackId>) -> Option<SleepReason> {
+        let Cause::Sleep(left_as) = cause else { return None };
+        let known = stack.and_then(|stack| self.stacks.sleep_reason(stack));
+        Some(known.unwrap_or_else(|| SleepReason::of_state(left_as)))
     }
 
     fn caller(&self, stack: Option<StackId>, cause: Cause) -> Option<u64> {
         stack.and_then(|stack| self.stacks.caller(stack, waiter(cause)))
     }
 
-    fn lock_name(&self, lock: u64, cause: Cause, stack: Option<StackId>) -> Option<LockName> {
+    /// Whose futex it is, if it is for one.
+    fn process(&self, cause: Cause, begin: &Head) -> Option<Process> {
+        cause.is_futex().then(|| process(begin, self.cache))
+    }
+
+    fn lock_name(
+        &self,
+        of: Option<Process>,
+        begin: &Head,
+        lock: u64,
+        cause: Cause,
+        stack: Option<StackId>,
+    ) -> Option<LockName> {
+        if let Some(process) = of {
+            return self.spaces.name(process, begin, lock);
+        }
         let kind = cause.kind();
         let derived = || self.stacks.lock_name(stack?, kind).map(LockName::Derived);
         self.mmap_locks.name(lock, kind).or_else(derived)
@@ -72,14 +113,15 @@ impl Naming<'_> {
 
 /// How the lock is waited for.
 pub(super) fn waiter(cause: Cause) -> Waiter {
-    if cause.is_spinning() { Waiter::Spinning } else { Waiter::Sleeping }
+    if cause.is_spinning() { Waiter::Spinning } else { Waiter::of(cause.kind()) }
 }
 
-fn table(wait: &Wait) -> Table {
+fn table(wait: &Wait, sleep: Option<SleepReason>) -> Table {
     match wait.cause {
         Cause::Lock(_) => Table::Locks,
-        Cause::Futex(call) if is_idle(&call, wait.ret) => Table::IdleFutexes,
+        Cause::Futex(_) if wait.idle => Table::IdleFutexes,
         Cause::Futex(_) => Table::Futexes,
+        Cause::Sleep(_) if sleep.is_some_and(|sleep| sleep.idle) => Table::IdleSleeps,
         Cause::Sleep(_) => Table::Sleeps,
     }
 }

@@ -14,6 +14,9 @@ use super::raw::RawEvent;
 use super::results::Sink;
 use super::stream::Stream;
 
+/// What may wait to be written where there is no hurry.
+const WAITING_BYTES: usize = 1 << 20;
+
 /// What a report's format needs of each wait.
 #[derive(Debug)]
 pub enum Export<'a> {
@@ -41,13 +44,18 @@ impl Outputs<'_> {
         }
     }
 
+    /// Hands it over, and waits for whoever reads it: for a source that does not run away.
+    pub fn flush_and_wait(&mut self) {
+        self.flush();
+        self.queues().for_each(|queue| queue.wait(WAITING_BYTES));
+    }
+
     /// Whether writing stopped for an error, and for which kind.
     pub fn failed(&self) -> Option<io::ErrorKind> {
         self.queues().find_map(Queue::failed)
     }
 
-    /// What waits to be written.
-    pub fn queues(&self) -> impl Iterator<Item = &Queue> {
+    fn queues(&self) -> impl Iterator<Item = &Queue> {
         let exported = match &self.export {
             Some(Export::Perfetto(trace)) => Some(trace.queue()),
             Some(Export::Profile(_)) | None => None,

@@ -2,7 +2,7 @@
 
 use crate::cmdline_cache::{CmdlineCache, TaskName};
 use crate::contention::Cause;
-use crate::event::Context;
+use crate::event::{Context, Reason};
 use crate::report::{By, Owner, Part};
 
 use super::named::{NamedHolder, NamedWait, known_comm};
@@ -16,9 +16,9 @@ pub(super) fn part(by: By, named: &NamedWait, cache: &CmdlineCache) -> Part {
     match (by, begin.context) {
         (By::Caller, _) => Part::Caller(*caller, kind),
         (By::Stack, _) => Part::Stack(wait.stack, kind),
-        (By::Lock, _) => lock(named, cache),
+        (By::Lock, _) => lock(named),
         (By::Owner, _) => Part::Owner(named.holder.as_ref().map(owner)),
-        (By::Reason, _) => Part::Reason(named.reason.unwrap_or("unknown")),
+        (By::Reason, _) => Part::Reason(named.reason.unwrap_or(Reason::Named("unknown"))),
         (By::Chain, _) => Part::Chain(named.chain),
         (By::Type, _) => Part::Type(kind),
         (By::Cpu, _) => Part::Cpu(begin.cpu),
@@ -40,14 +40,13 @@ pub(super) fn part(by: By, named: &NamedWait, cache: &CmdlineCache) -> Part {
     }
 }
 
-/// A futex's address is one of its process, unless other processes share it.
-fn lock(named: &NamedWait, cache: &CmdlineCache) -> Part {
+/// A futex's address is one of its process.
+fn lock(named: &NamedWait) -> Part {
     let (wait, kind) = (&named.wait, named.wait.cause.kind());
     let Cause::Futex(call) = wait.cause else { return Part::Lock(wait.lock, kind) };
-    let leader = leader(named, cache);
     Part::Futex {
         pid: named.name.tgid,
-        incarnation: leader.map_or(0, |leader| leader.incarnation),
+        incarnation: named.process.map_or(0, |(_, incarnation)| incarnation),
         address: wait.lock,
         shared: call.shared,
         kind,

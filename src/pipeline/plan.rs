@@ -1,5 +1,7 @@
 //! What to trace: the events that are needed for what is asked.
 
+use serde::{Deserialize, Serialize};
+
 use crate::contention::Begins;
 use crate::event::LockFlags;
 use crate::tracefs::{Config, Reader};
@@ -32,7 +34,7 @@ pub(super) const MMAP_LOCK_FROM: (&str, &str) = ("lock", "contention_end");
 pub(super) const MMAP_LOCK_UNTIL: (&str, &str) = ("mmap_lock", "mmap_lock_released");
 
 /// Who runs where, and who wakes whom.
-const SWITCH_EVENT: (&str, &str) = ("sched", "sched_switch");
+pub(super) const SWITCH_EVENT: (&str, &str) = ("sched", "sched_switch");
 pub(super) const WAKING_EVENT: (&str, &str) = ("sched", "sched_waking");
 
 /// Who lets a lock go that others wait for; from 7.2 on.
@@ -44,7 +46,7 @@ pub(super) const MAY_HOLD_LOCKS: &str = "!(common_flags & 24) && common_pid != 0
 
 /// The calls that wait for user space's locks. Ends before begins, as with locks. The first pair is
 /// on every kernel with system call events, the others came with 5.16 and 6.7.
-const FUTEX_EVENTS: [(&str, &str); 6] = [
+pub const FUTEX_EVENTS: [(&str, &str); 6] = [
     ("syscalls", "sys_exit_futex"),
     ("syscalls", "sys_enter_futex"),
     ("syscalls", "sys_exit_futex_waitv"),
@@ -53,8 +55,19 @@ const FUTEX_EVENTS: [(&str, &str); 6] = [
     ("syscalls", "sys_enter_futex_wait"),
 ];
 
+/// Which records of those calls are left out: begins of operations that cannot wait, by the bits of the
+/// waiting ones (0, 6, 9, 11 and 13), and the ends that tell how many tasks were woken.
+const FUTEX_FILTERS: [((&str, &str), &str); 2] = [
+    (("syscalls", "sys_exit_futex"), "ret < 1"),
+    (
+        ("syscalls", "sys_enter_futex"),
+        "(op & 1 && op & 8) || (!(op & 1) && (!(op & 14) || (op & 2 && op & 4)))",
+    ),
+];
+
 /// What can be traced beside the kernel's locks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Extras {
     /// What waiters do: where a wait's time goes.
     pub split: bool,
@@ -124,6 +137,11 @@ impl Plan {
             events.extend(newer.map(|event| (event, Need::May)));
         }
         events
+    }
+
+    /// Kernel-side filters on those events.
+    pub(super) fn extra_filters(&self) -> &'static [((&'static str, &'static str), &'static str)] {
+        if self.extras.futexes { &FUTEX_FILTERS } else { &[] }
     }
 
     /// The events that tell of tasks.

@@ -7,8 +7,9 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// Where the stream's lines go.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub struct Queue {
 #[derive(Debug, Default)]
 struct Shared {
     waiting_bytes: AtomicUsize,
+    /// Less waits than before.
+    written: Condvar,
     error: Mutex<Option<io::Error>>,
 }
 
@@ -57,6 +60,21 @@ impl Queue {
         }
     }
 
+    /// Waits until at most so much waits to be written, or writing has failed: for a source that does not
+    /// run away.
+    pub fn wait(&self, bytes: usize) {
+        let is_writing = || self.writer.as_ref().is_some_and(|writer| !writer.is_finished());
+        let mut error = self.shared.error();
+        while error.is_none()
+            && is_writing()
+            && self.shared.waiting_bytes.load(Ordering::Relaxed) > bytes
+        {
+            // The time is for a writer that ends between the question and the wait.
+            let waited = self.shared.written.wait_timeout(error, Duration::from_millis(20));
+            error = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     /// Lines that were not written because the reader was too slow, or gone.
     pub fn dropped_lines(&self) -> u64 {
         self.dropped_lines
@@ -84,6 +102,7 @@ impl Shared {
         for chunk in lines {
             let written = out.write_all(&chunk).and_then(|()| out.flush());
             self.waiting_bytes.fetch_sub(chunk.len(), Ordering::Relaxed);
+            self.written.notify_all();
             if let Err(error) = written {
                 *self.error() = Some(error);
                 return;
@@ -133,6 +152,24 @@ mod tests {
         queue.finish().unwrap();
         let order: Vec<u8> = arrived.iter().map(|chunk| chunk[0]).collect();
         assert_eq!(order, b"ab");
+    }
+
+    #[test]
+    fn whoever_waits_for_the_reader_loses_nothing() {
+        let (open, gate) = channel();
+        let (written, arrived) = channel();
+        let mut queue = Queue::new(Gate(gate, written), 1000).unwrap();
+        let reader = std::thread::spawn(move || {
+            (0..8).for_each(|_| open.send(()).unwrap());
+            arrived.iter().map(|chunk| chunk[0]).collect::<Vec<u8>>()
+        });
+        for letter in b'a'..=b'h' {
+            queue.wait(500);
+            queue.push(vec![letter; 500], 1);
+        }
+        assert_eq!(queue.dropped_lines(), 0);
+        queue.finish().unwrap();
+        assert_eq!(reader.join().unwrap(), b"abcdefgh");
     }
 
     #[test]

@@ -6,12 +6,13 @@ use crate::aggregate::Snapshot;
 use crate::cmdline_cache::{CacheCounters, FactsGivenUp};
 use crate::contention::CauseCounts;
 use crate::event::{Cpu, Gap};
-use crate::report::{Chains, RowKey, Witness};
+use crate::report::{Chains, FutexId, RowKey, Witness};
 use crate::symbols::{LockName, StackTable};
 
 use super::lane::ReadCounts;
 use super::named::{Kept, NamedWait, OpenNamed};
 use super::raw::RawEvent;
+use super::user_names::NamesGivenUp;
 
 /// Where a window's results go, each in the order of time.
 pub trait Sink {
@@ -45,6 +46,8 @@ pub struct Results {
     pub counts: CauseCounts,
     /// Locks whose holders were forgotten for want of room.
     pub holders_forgotten: u64,
+    /// Futexes whose earlier waits were forgotten for want of room.
+    pub words_forgotten: u64,
     /// Switches between tasks that were not recorded although no event was lost.
     pub switches_missing: u64,
     /// Where every finished wait went.
@@ -55,6 +58,10 @@ pub struct Results {
     pub rows: Snapshot<RowKey, Witness>,
     /// Where rows are by lock: what the locks are known as, by address.
     pub lock_names: HashMap<u64, LockName>,
+    /// Likewise of futexes.
+    pub futex_names: HashMap<FutexId, LockName>,
+    /// What could not be done for those.
+    pub user_names: NamesGivenUp,
     /// The chains that rows stand for.
     pub chains: Chains,
     /// Tasks whose waits were forgotten for want of room: chains may lack their ends.

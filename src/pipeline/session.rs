@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::cmdline_cache::proc::{self, PidNamespace, SeededTask};
 use crate::event::decode::Decoder;
-use crate::event::{Stamp, Tid};
+use crate::event::{Stamp, SwitchStates, Tid};
 use crate::tracefs::{self, Abi, Endian, EventFormat, Instance, Leftovers, SubbufLayout, Tracefs};
 
 use super::error::Error;
@@ -12,7 +12,7 @@ use super::live::Live;
 use super::nested;
 use super::plan::{
     LOCK_EVENTS, MAY_HOLD_LOCKS, MMAP_LOCK_EVENT, MMAP_LOCK_FROM, MMAP_LOCK_UNTIL, Need, Plan,
-    STACK_EVENT, WAKING_EVENT,
+    STACK_EVENT, SWITCH_EVENT, WAKING_EVENT,
 };
 
 /// A trace that is set up: tasks are followed, locks not yet.
@@ -92,6 +92,14 @@ impl Live {
         if plan.mmap_lock {
             instance.record_between(MMAP_LOCK_EVENT, MMAP_LOCK_FROM, MMAP_LOCK_UNTIL)?;
         }
+        if plan.stacks && plan.extras.sleeps {
+            let (system, event) = SWITCH_EVENT;
+            let states = SwitchStates::parse(&event_format(instance, system, event)?.print_format);
+            instance.record_stacks(system, event, Some(&states.sleeps_condition()))?;
+        }
+        for &((system, event), condition) in plan.extra_filters() {
+            instance.filter(system, event, condition)?;
+        }
         for ((system, event), _) in present(instance, plan) {
             instance.enable(system, event)?;
         }
@@ -120,16 +128,23 @@ fn present(
     plan.extra_events().into_iter().filter(is_there).collect::<Vec<_>>().into_iter()
 }
 
-fn formats(instance: &Instance, plan: &Plan) -> Result<Vec<EventFormat>, Error> {
+/// The events that are recorded, by system and name.
+pub(super) fn events<'a>(instance: &Instance, plan: &'a Plan) -> Vec<(&'a str, &'a str)> {
     let fixed = LOCK_EVENTS.into_iter().chain(plan.task_events()).chain([STACK_EVENT]);
     let extra = present(instance, plan).map(|(event, _)| event);
-    let fixed: Vec<(&str, &str)> = fixed.chain(extra).collect();
-    let further = plan.further.iter().map(|(system, event)| (system.as_str(), event.as_str()));
     let mmap_lock = plan.mmap_lock.then_some(MMAP_LOCK_EVENT);
-    let parsed = fixed.into_iter().chain(mmap_lock).chain(further).map(|(system, event)| {
-        let text = instance.event_format(system, event)?;
-        EventFormat::parse(&text)
-            .map_err(|source| Error::Format { event: format!("{system}:{event}"), source })
-    });
-    parsed.collect()
+    let mut events: Vec<(&'a str, &'a str)> = fixed.chain(extra).chain(mmap_lock).collect();
+    events.extend(plan.further.iter().map(|(system, event)| (system.as_str(), event.as_str())));
+    events
+}
+
+fn formats(instance: &Instance, plan: &Plan) -> Result<Vec<EventFormat>, Error> {
+    let events = events(instance, plan).into_iter();
+    events.map(|(system, event)| event_format(instance, system, event)).collect()
+}
+
+fn event_format(instance: &Instance, system: &str, event: &str) -> Result<EventFormat, Error> {
+    let text = instance.event_format(system, event)?;
+    EventFormat::parse(&text)
+        .map_err(|source| Error::Format { event: format!("{system}:{event}"), source })
 }

@@ -171,13 +171,15 @@ pub(super) fn told<T>(
     write: impl FnOnce(&StreamWait<'_>) -> T,
 ) -> T {
     let comm = known_comm(&named.name);
+    // Of a sleep both are known without further events.
+    let is_sleep = named.reason.is_some();
     let cgroup = fact_text(named.cgroup, texts.cgroups.as_deref());
     let cmdline = fact_text(named.cmdline, texts.cmdlines.as_deref());
     write(&StreamWait {
         cgroup: cgroup.as_ref().map(Option::as_deref),
         cmdline: cmdline.as_ref().map(Option::as_deref),
-        off_cpu: shows.split.then_some(named.wait.off_cpu),
-        holder: shows.holders.then(|| named.holder.as_ref().map(stream_holder)),
+        off_cpu: (shows.split || is_sleep).then_some(named.wait.off_cpu),
+        holder: (shows.holders || is_sleep).then(|| named.holder.as_ref().map(stream_holder)),
         ..stream_wait(named, comm.as_ref())
     })
 }

@@ -31,6 +31,7 @@ pub fn quality(
         sleeps: results.counts.sleeps,
         holders: kept.holders,
         holders_forgotten: results.holders_forgotten,
+        words_forgotten: results.words_forgotten,
         switches_missing: results.switches_missing,
         chains_refused: results.chains.refused(),
         chains_forgotten: results.chains_forgotten,
@@ -58,7 +59,9 @@ pub fn quality(
         cmdlines_unread: kept.cmdline_unread,
         facts_evicted: results.facts.evicted,
         texts_refused: results.facts.refused,
-        looks_put_off: results.facts.put_off,
+        looks_put_off: results.facts.put_off + results.user_names.put_off,
+        user_names_dropped: results.user_names.dropped,
+        user_spaces_unread: results.user_names.unread,
         stacks_refused: results.stacks.refused(),
         stacks_missing: if stacks_wanted { kept.no_stack } else { 0 },
         map_given_up: results.rows.given_up,
@@ -102,6 +105,7 @@ pub fn stream_open(open: &OpenNamed) -> StreamOpen {
         holder: open.holder.as_ref().map(stream_holder),
         context: open.wait.begin.context,
         caller: open.caller,
+        reason: open.reason,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The columns: names as in perf's `-k` and `-F`, headings and widths as in its tables.
 
-use super::RowStats;
+use super::{RowStats, Table};
 
 /// What a column counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,10 +92,21 @@ pub const SPLIT_FIELDS: [&str; 4] = ["spin", "blocked", "runnable", "preempted"]
 const SUMS: [&str; 8] =
     ["contended", "wait_total", "failed", "uncertain", "spin", "blocked", "runnable", "preempted"];
 
+/// The columns that sleeps have beside the default ones: a sleeper is on no CPU, and not robbed of one.
+pub const SLEEP_FIELDS: [&str; 2] = ["blocked", "runnable"];
+
 /// perf's default of `-F`; its first time column is the default of `-k`.
 pub const DEFAULT_FIELDS: [&str; 4] = ["contended", "wait_total", "wait_max", "avg_wait"];
 
 impl Column {
+    /// Its heading in that table.
+    pub fn title_in(&self, table: Table) -> &'static str {
+        match self.id {
+            "contended" if table.is_of_sleeps() => "sleeps",
+            _ => self.title,
+        }
+    }
+
     /// Whether rows can be sorted by it.
     pub fn is_number(&self) -> bool {
         !matches!(self.unit, Unit::Holder | Unit::HolderCaller)

@@ -60,7 +60,7 @@ impl Quality {
                 &self.futexes,
             ),
             ends(
-                "futex waits ended = ok + failed + uncertain + clock + not_waited + orphan_end + began_before_start",
+                "futex calls ended = ok + failed + uncertain + clock + not_waited + filtered_end",
                 &self.futexes,
             ),
         ];
@@ -69,7 +69,10 @@ impl Quality {
                 "sleeps begun = ok + uncertain + clock + lost_end + open + overflow_depth",
                 &self.sleeps,
             ),
-            ends("sleeps ended = ok + uncertain + clock + began_before_start", &self.sleeps),
+            ends(
+                "sleeps ended = ok + uncertain + clock + orphan_end + began_before_start",
+                &self.sleeps,
+            ),
         ];
         let traced = |identity: &Identity| identity.left > 0 || identity.right > 0;
         futexes.into_iter().chain(sleeps).filter(traced)

@@ -3,7 +3,11 @@
 use super::by::MAX_KEYS;
 use super::{ChainId, Table};
 use crate::aggregate;
-use crate::event::{Comm, Context, Cpu, StackId, TextId, Tid, WaitKind};
+use crate::contention::Process;
+use crate::event::{Comm, Context, Cpu, Reason, StackId, TextId, Tid, WaitKind};
+
+/// A futex: its process and its address there.
+pub type FutexId = (Process, u64);
 
 /// What one key of a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,15 +18,15 @@ pub enum Part {
     Stack(Option<StackId>, WaitKind),
     /// One lock, by its address.
     Lock(u64, WaitKind),
-    /// A futex of one process, by its address; of one that is shared, no process.
+    /// A futex of one process, by its address there. One that several processes share is one in each.
     Futex {
-        /// The process; none where it was never learned, or the futex is shared.
+        /// The process; none where it was never learned.
         pid: Option<Tid>,
         /// Tells the processes apart that bore the id in turn.
         incarnation: u32,
         /// The address in the process.
         address: u64,
-        /// Other processes may share it.
+        /// Other processes may share it: its calls do not say that it is private.
         shared: bool,
         /// Whether it is one with priority inheritance.
         kind: WaitKind,
@@ -41,7 +45,7 @@ pub enum Part {
     /// A chain of waits; none where it is not known, or found no room.
     Chain(Option<ChainId>),
     /// What a task slept for.
-    Reason(&'static str),
+    Reason(Reason),
     /// An interrupt context on top of whichever task, where rows are tasks.
     Interrupt(Context),
     /// A process under its leader's name.
@@ -77,6 +81,16 @@ pub struct Owner {
 }
 
 impl Part {
+    /// The futex that it is, if it is one of a known process.
+    pub fn futex(&self) -> Option<FutexId> {
+        match *self {
+            Part::Futex { pid: Some(pid), incarnation, address, .. } => {
+                Some(((pid, incarnation), address))
+            }
+            _ => None,
+        }
+    }
+
     fn kind(&self) -> Option<WaitKind> {
         match *self {
             Part::Caller(_, kind) | Part::Stack(_, kind) | Part::Lock(_, kind) => Some(kind),

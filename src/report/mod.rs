@@ -20,13 +20,14 @@ mod witness;
 
 pub use crate::aggregate::{Histogram, Sample, Split};
 pub use crate::contention::{Cause, Counts, Evidence, OffCpu};
+pub use crate::event::Reason;
 pub use bad::Bad;
 pub use by::{By, MAX_KEYS};
 pub use chains::{ChainId, Chains, Link, Waits};
-pub use column::{COLUMNS, Column, DEFAULT_FIELDS, SPLIT_FIELDS, Unit};
+pub use column::{COLUMNS, Column, DEFAULT_FIELDS, SLEEP_FIELDS, SPLIT_FIELDS, Unit};
 pub use cycles::cycles;
 pub use identity::Identity;
-pub use key::{Owner, Part, RowKey};
+pub use key::{FutexId, Owner, Part, RowKey};
 pub use overhead::Overhead;
 pub use profile::Profile;
 pub use quality::{CpuEvents, Holders, Quality};

@@ -46,6 +46,8 @@ pub struct Quality {
     pub holders: Holders,
     /// Locks whose holders were forgotten for want of room.
     pub holders_forgotten: u64,
+    /// Futexes whose earlier waits were forgotten for want of room.
+    pub words_forgotten: u64,
     /// Chains of waits that found no room.
     pub chains_refused: u64,
     /// Tasks whose waits were forgotten for want of room, so that chains may lack their ends.
@@ -103,6 +105,10 @@ pub struct Quality {
     pub texts_refused: u64,
     /// Looks into /proc that were put off since there were too many at once.
     pub looks_put_off: u64,
+    /// Names of futexes dropped, or not kept, for want of room.
+    pub user_names_dropped: u64,
+    /// Processes that had gone before it was known what lies at their futexes' addresses.
+    pub user_spaces_unread: u64,
     /// Stacks that found no room.
     pub stacks_refused: u64,
     /// Waits that came without a stack although one was asked for.
@@ -162,15 +168,18 @@ impl Quality {
     }
 
     /// The counters that ought to be 0, each with the words to show it under.
-    pub fn faults(&self) -> [(&'static str, u64); 28] {
+    pub fn faults(&self) -> [(&'static str, u64); 32] {
         [
             ("waits whose end was lost", self.pairing.lost_end),
             ("waits that end before they begin", self.pairing.clock),
             ("ends without a begin", self.pairing.orphan_end),
             ("futex waits whose end was lost", self.futexes.lost_end),
             ("futex waits that end before they begin", self.futexes.clock),
-            ("ends of futex calls without a begin", self.futexes.orphan_end),
+            ("futex words forgotten for want of room", self.words_forgotten),
             ("futex waits not followed, too many at once", self.futexes.overflow_depth),
+            ("sleeps whose end was lost", self.sleeps.lost_end),
+            ("sleeps that end before they begin", self.sleeps.clock),
+            ("sleeps not followed, too many tasks", self.sleeps.overflow_depth),
             ("locks whose holders were forgotten for want of room", self.holders_forgotten),
             ("chains of waits refused, table full", self.chains_refused),
             ("tasks whose waits were forgotten, chains may be cut", self.chains_forgotten),
@@ -188,6 +197,7 @@ impl Quality {
             ("waits whose task's cgroup is unconfirmed", self.cgroups_unconfirmed),
             ("cgroups and command lines of tasks dropped for want of room", self.facts_evicted),
             ("texts refused, table full", self.texts_refused),
+            ("names of futexes dropped for want of room", self.user_names_dropped),
             ("stacks refused, table full", self.stacks_refused),
             ("waits without a stack", self.stacks_missing),
             ("rows given up, map full (see -M)", self.map_given_up),
@@ -196,7 +206,7 @@ impl Quality {
     }
 
     /// The counters that only describe the run.
-    pub fn facts(&self) -> [(&'static str, u64); 11] {
+    pub fn facts(&self) -> [(&'static str, u64); 14] {
         [
             ("begins read", self.pairing.begins_read),
             ("ends read", self.pairing.ends_read),
@@ -206,6 +216,9 @@ impl Quality {
             ("waits for a lock's inner lock", self.internal),
             ("waits whose command line could not be read in time", self.cmdlines_unread),
             ("looks into /proc put off", self.looks_put_off),
+            ("processes gone before their futexes were named", self.user_spaces_unread),
+            ("sleeps whose begin the kernel did not tell", self.sleeps.orphan_end),
+            ("sleeps whose end the kernel did not tell", self.sleeps.inferred_end),
             ("waits left out: of ftlock itself", self.own),
             ("waits left out: of tasks or CPUs not asked for", self.not_asked),
             ("waits left out: shorter than asked for", self.short),

@@ -64,6 +64,11 @@ impl Table {
         matches!(self, Table::IdleFutexes | Table::IdleSleeps)
     }
 
+    /// Its waits are sleeps.
+    pub fn is_of_sleeps(self) -> bool {
+        matches!(self, Table::Sleeps | Table::IdleSleeps)
+    }
+
     /// What tells its rows apart, where those of locks are told apart by `by`: of a futex the caller
     /// is not known, of a sleep there is no lock.
     pub fn keys(self, by: &[By]) -> Vec<By> {
@@ -82,7 +87,7 @@ impl Table {
                 keys.push(key);
             }
         }
-        if matches!(self, Table::Sleeps | Table::IdleSleeps) && !keys.contains(&By::Reason) {
+        if self.is_of_sleeps() && !keys.contains(&By::Reason) {
             keys.push(By::Reason);
         }
         keys

@@ -2,7 +2,8 @@
 
 use super::kallsyms::{Kallsyms, section};
 use super::lock_name::{self, DerivedName, FRAMES_BEYOND_CALLER};
-use crate::event::WaitKind;
+use super::sleep_reason::{self, SCHEDULING, SleepReason};
+use crate::event::{Reason, WaitKind};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -105,6 +106,8 @@ pub enum Waiter {
     Spinning,
     /// Sleeping: the scheduler's frames are the way to sleep, not the caller.
     Sleeping,
+    /// Asleep, for a lock or anything else: nor is what waits for anybody, such as a completion.
+    Asleep,
     /// The other side: who wakes a waiter. The waking itself is not the caller either.
     Waker,
 }
@@ -125,6 +128,9 @@ const WAKING: [&str; 12] = [
     "rt_mutex_*wake*",
 ];
 
+/// What no kernel has outside of its scheduler's section.
+const SCHEDULER_ITSELF: [&str; 4] = ["__schedule", "schedule", "schedule_*", "io_schedule*"];
+
 /// Finds callers in kernel stacks.
 #[derive(Debug)]
 pub struct CallerFinder {
@@ -134,9 +140,11 @@ pub struct CallerFinder {
 }
 
 impl Waiter {
-    fn of(kind: WaitKind) -> Waiter {
+    /// How one waits for that.
+    pub fn of(kind: WaitKind) -> Waiter {
         match kind {
-            WaitKind::Spinlock | WaitKind::RwlockRead | WaitKind::RwlockWrite => Waiter::Spinning,
+            WaitKind::Sleep => Waiter::Asleep,
+            kind if kind.is_spinning() => Waiter::Spinning,
             _ => Waiter::Sleeping,
         }
     }
@@ -171,6 +179,31 @@ impl CallerFinder {
         lock_name::derive(kind, &functions, caller)
     }
 
+    /// What a task with that stack sleeps for: as a rule says, or else the first function that is
+    /// neither the scheduler's nor a lock's own. None only for an empty stack.
+    pub(super) fn sleep_reason(&self, frames: &[u64]) -> Option<SleepReason> {
+        let traced = self.without_tracer(frames);
+        let is_scheduling =
+            |&frame: &u64| self.sched_text.contains(&frame) || self.is_named(frame, &SCHEDULING);
+        let first = traced.iter().position(|frame| !is_scheduling(frame));
+        let functions: Vec<&str> =
+            traced.iter().map(|&frame| self.function(frame).unwrap_or_default()).collect();
+        let known = sleep_reason::derive(&functions, first.unwrap_or(0));
+        known.or_else(|| {
+            let caller = self.caller(frames, Waiter::Asleep)?;
+            let offset = self.symbols.resolve(caller).map_or(0, |symbol| symbol.offset);
+            Some(SleepReason { reason: Reason::Function(caller - offset), idle: false })
+        })
+    }
+
+    /// The frames that are not the scheduler's own.
+    pub(super) fn outside_scheduler(&self, frames: &[u64]) -> Vec<u64> {
+        let is_scheduler = |frame: &&u64| {
+            self.sched_text.contains(*frame) || self.is_named(**frame, &SCHEDULER_ITSELF)
+        };
+        frames.iter().filter(|frame| !is_scheduler(frame)).copied().collect()
+    }
+
     fn callers_place(&self, frames: &[u64], waiter: Waiter) -> Option<usize> {
         let traced = self.without_tracer(frames);
         let top = frames.len() - traced.len();
@@ -189,6 +222,7 @@ impl CallerFinder {
         self.spinlock_text.contains(&frame)
             || waiter != Waiter::Spinning && self.sched_text.contains(&frame)
             || waiter == Waiter::Waker && self.is_named(frame, &WAKING)
+            || waiter == Waiter::Asleep && self.is_named(frame, &SCHEDULING)
             || self.is_named(frame, &LOCK_WRAPPERS)
     }
 

@@ -36,6 +36,8 @@ pub enum LockName {
     MmapLock,
     /// Derived by a rule.
     Derived(DerivedName),
+    /// What lies there in a process, of a futex.
+    User(UserName),
 }
 
 impl LockName {
@@ -44,13 +46,55 @@ impl LockName {
         match self {
             LockName::MmapLock => "mmap_lock",
             LockName::Derived(derived) => derived.name,
+            LockName::User(user) => user.name,
         }
+    }
+
+    /// Whether it is meant by that text: its name, or a variable's without the place in it and the
+    /// library.
+    pub fn is_called(self, text: &str) -> bool {
+        let name = self.name();
+        let variable = match self {
+            LockName::User(UserName { by: NamedBy::Global, .. }) => {
+                name.split([' ', '+']).next().unwrap_or(name)
+            }
+            _ => name,
+        };
+        text == name || text == variable
     }
 }
 
 /// Whether locks may be given that name.
 pub fn is_lock_name(name: &str) -> bool {
     name == LockName::MmapLock.name() || LOCK_RULES.iter().any(|rule| rule.name == name)
+}
+
+/// What lies at a futex's address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UserName {
+    /// A variable and the place in it, or a mapping and the place in it.
+    pub name: &'static str,
+    /// Which of the two.
+    pub by: NamedBy,
+}
+
+/// What a name in user space is that of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedBy {
+    /// A variable of a program or library.
+    Global,
+    /// A mapping: a file, the heap, a stack.
+    Mapping,
+}
+
+impl NamedBy {
+    /// `global` or `mapping`.
+    pub fn name(self) -> &'static str {
+        match self {
+            NamedBy::Global => "global",
+            NamedBy::Mapping => "mapping",
+        }
+    }
 }
 
 /// A name that a rule gave: likely, not certain.

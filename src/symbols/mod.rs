@@ -1,4 +1,4 @@
-//! Names for kernel addresses, the caller of a kernel stack, and what lock it waits for.
+//! Names for kernel addresses, the caller of a kernel stack, and what lock or what else it waits for.
 //!
 //! Addresses in, names out: nothing here knows of tracefs.
 
@@ -6,6 +6,8 @@ mod caller;
 mod kallsyms;
 mod lock_name;
 mod lock_rules;
+mod sleep_reason;
+mod sleep_rules;
 mod stacks;
 
 #[cfg(test)]
@@ -13,7 +15,8 @@ mod fixtures;
 
 pub use caller::{CallerFinder, Waiter};
 pub use kallsyms::{Availability, Kallsyms, Symbol};
-pub use lock_name::{DerivedName, LockName, is_lock_name};
+pub use lock_name::{DerivedName, LockName, NamedBy, UserName, is_lock_name};
+pub use sleep_reason::SleepReason;
 pub use stacks::StackTable;
 
 use std::io;

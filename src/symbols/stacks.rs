@@ -1,6 +1,6 @@
 //! Kernel stacks, each kept once.
 
-use super::{CallerFinder, DerivedName, Waiter};
+use super::{CallerFinder, DerivedName, SleepReason, Waiter};
 use crate::event::{StackId, WaitKind};
 use dashmap::{DashMap, Entry};
 use foldhash::fast::RandomState;
@@ -32,8 +32,25 @@ struct Stack {
     sleeping_caller: u64,
     /// Of few stacks asked for.
     waking_caller: OnceLock<u64>,
+    asleep: OnceLock<Asleep>,
     /// The lock's name, for the kind of lock it was first asked for: nearly always the only one.
     lock_name: OnceLock<(WaitKind, Option<DerivedName>)>,
+}
+
+/// What a sleeper's stack says.
+#[derive(Debug)]
+struct Asleep {
+    caller: u64,
+    reason: Option<SleepReason>,
+}
+
+impl Stack {
+    fn asleep(&self, callers: &CallerFinder) -> &Asleep {
+        self.asleep.get_or_init(|| Asleep {
+            caller: callers.caller(&self.frames, Waiter::Asleep).unwrap_or(self.sleeping_caller),
+            reason: callers.sleep_reason(&self.frames),
+        })
+    }
 }
 
 impl StackTable {
@@ -87,6 +104,7 @@ impl StackTable {
         self.with(id, |stack| match waiter {
             Waiter::Spinning => stack.spinning_caller,
             Waiter::Sleeping => stack.sleeping_caller,
+            Waiter::Asleep => stack.asleep(&self.callers).caller,
             Waiter::Waker => *stack.waking_caller.get_or_init(|| {
                 self.callers.caller(&stack.frames, Waiter::Waker).unwrap_or(stack.sleeping_caller)
             }),
@@ -102,6 +120,17 @@ impl StackTable {
                 _ => derive(),
             }
         })?
+    }
+
+    /// What a task with that stack sleeps for.
+    pub fn sleep_reason(&self, id: StackId) -> Option<SleepReason> {
+        self.with(id, |stack| stack.asleep(&self.callers).reason)?
+    }
+
+    /// The frames of a stack, innermost first, without those of the scheduler.
+    pub fn outside_scheduler(&self, id: StackId) -> Vec<u64> {
+        let frames = self.frames(id).unwrap_or_default();
+        self.callers.outside_scheduler(&frames)
     }
 
     /// Stacks kept.
@@ -144,6 +173,7 @@ impl StackTable {
                     spinning_caller,
                     sleeping_caller,
                     waking_caller: OnceLock::new(),
+                    asleep: OnceLock::new(),
                     lock_name: OnceLock::new(),
                 });
                 vacant.insert(id);

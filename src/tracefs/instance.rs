@@ -211,7 +211,12 @@ impl Instance {
     /// One CPU's counters.
     pub fn stats(&self, cpu: u16) -> Result<CpuStats, Error> {
         let path = self.cpu_file(cpu, "stats");
-        CpuStats::parse(&file::read(&path)?).map_err(|source| Error::Stats { path, source })
+        CpuStats::parse(&self.stats_text(cpu)?).map_err(|source| Error::Stats { path, source })
+    }
+
+    /// The text of one CPU's counters.
+    pub fn stats_text(&self, cpu: u16) -> Result<String, Error> {
+        file::read(&self.cpu_file(cpu, "stats"))
     }
 
     /// Opens one CPU's ring. Two readers of a ring take each other's events, unnoticed.

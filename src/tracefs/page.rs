@@ -21,9 +21,9 @@ use super::header::SubbufLayout;
 pub const MAX_DATA_SIZE_BYTES: usize = (1 << 27) - 1;
 
 /// Commit word: events were lost between the sub-buffer before and this one.
-const LOST: u64 = 1 << 31;
+pub(super) const LOST: u64 = 1 << 31;
 /// Commit word: how many is stored, as a `long`, right behind the data.
-const LOST_COUNT_STORED: u64 = 1 << 30;
+pub(super) const LOST_COUNT_STORED: u64 = 1 << 30;
 
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;

@@ -19,13 +19,14 @@ fn a_wait_that_lasts_is_told_of_before_it_ends() {
         Record::Sleeper(sleeper) => Some(sleeper),
         _ => None,
     });
-    let place = |record: &str, tid: u64| {
-        records.iter().position(|value| value["record"] == record && value["tid"] == tid)
+    let place = |record: &str, is_it: &dyn Fn(&Value) -> bool| {
+        records.iter().position(|value| value["record"] == record && is_it(value))
     };
     for sleeper in sleepers {
-        let told = place("open", sleeper.tid).unwrap();
-        assert!(told < place("wait", sleeper.tid).unwrap(), "{sleeper:?}");
+        let told = place("open", &|open| open["tid"] == sleeper.tid).unwrap();
         let open = &records[told];
+        let same = |wait: &Value| wait["tid"] == open["tid"] && wait["ts"] == open["ts"];
+        assert!(told < place("wait", &same).unwrap(), "{sleeper:?}");
         assert_eq!(open["comm"], *sleeper.comm);
         assert_eq!((&open["kind"], &open["lock_name"]), (&"rwsem:W".into(), &"i_rwsem".into()));
         let age_ns = open["age_ns"].as_u64().unwrap();
@@ -48,7 +49,7 @@ fn a_deadlock_is_named() {
     let Some(program) = compiled("deadlock.c", dir.path()) else { return };
     let log = dir.path().join("log");
     let recording = Recording::start(&["-a", "--futex"]);
-    let mut deadlock = Command::new(program).arg(&log).arg("20").spawn().unwrap();
+    let mut deadlock = Command::new(program).arg(&log).arg("120").spawn().unwrap();
     let mut recording = recording;
     let takes = |record: &Value| record["comm"].as_str().unwrap_or("").starts_with("taker-");
     recording.read_until("both waits last", |records| {

@@ -129,6 +129,17 @@ impl Recording {
         }
     }
 
+    /// Something about what was read so far.
+    pub(crate) fn seen<T>(&self, what: impl Fn(&[Value]) -> T) -> T {
+        what(&self.read)
+    }
+
+    /// Waits for one that was killed; gives what was read before.
+    pub(crate) fn gone(mut self) -> Vec<Value> {
+        self.child.wait().unwrap();
+        self.read
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -121,9 +121,11 @@ impl Recorded {
                 max_stack: None,
             },
             rows,
+            live: false,
             chains: false,
             raw,
             begins,
+            sleeps: false,
         };
         let cpus = (0u16..).zip(&self.rings).map(|(cpu, _)| Cpu(cpu));
         let mut engine = Engine::new(setup, cpus);

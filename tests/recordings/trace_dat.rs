@@ -65,7 +65,7 @@ fn read_ring(file: &TraceFile, buffer: &Buffer, extent: &CpuExtent, contents: &m
 }
 
 /// Unpacks what is kept as `.gz`, so that it lies in a file as it was recorded.
-fn in_place(path: &Path, folder: &tempfile::TempDir) -> PathBuf {
+pub(crate) fn in_place(path: &Path, folder: &tempfile::TempDir) -> PathBuf {
     if path.extension().is_some_and(|end| end != "gz") {
         return path.to_owned();
     }

@@ -29,7 +29,7 @@ impl Cache {
     }
 
     fn new() -> Cache {
-        Cache::with(Hierarchy::unmounted(8, false), 1000)
+        Cache::with(Hierarchy::of_recording(8, false), 1000)
     }
 
     fn apply(&mut self, ns: u64, current: u32, event: &TaskEvent) {
@@ -207,7 +207,7 @@ fn events_of_other_hierarchies_are_nobodys_and_paths_from_outside_our_namespace_
     let texts = Cache::new().0.event_texts();
     assert_eq!(texts.cgroup(0, b"/a"), None);
     assert!(texts.cgroup(8, b"/a").unwrap().is_some());
-    let mut cache = Cache::with(Hierarchy::unmounted(8, true), 1000);
+    let mut cache = Cache::with(Hierarchy::of_recording(8, true), 1000);
     assert_eq!(cache.0.event_texts().cgroup(8, b"/outer/a"), Some(None));
     cache.seed(5, 7, "/");
     cache.moves(10, 7, "/outer/a");
@@ -260,7 +260,7 @@ fn an_event_from_before_the_horizon_takes_nothing_from_those_who_have_their_part
 
 #[test]
 fn a_storm_of_moves_stays_within_the_bound_and_is_counted() {
-    let mut cache = Cache::with(Hierarchy::unmounted(8, false), 64);
+    let mut cache = Cache::with(Hierarchy::of_recording(8, false), 64);
     for n in 0..10_000_u32 {
         cache.moves(u64::from(n) + 1, n % 100, if n % 2 == 0 { "/a" } else { "/b" });
         cache.learn(u64::from(n) + 1);

@@ -70,10 +70,12 @@ impl Sleepers {
         Wait { holder: told.or(wait.holder), ..wait }
     }
 
-    /// An open wait, with who probably has its lock: the last one known to have got it.
+    /// An open wait, with who probably has its lock: the last one known to have got it. Of a futex
+    /// only the lock itself can tell: other processes have others at the same address.
     pub(super) fn with_likely_holder(&self, wait: OpenWait) -> OpenWait {
         let read = wait.holder.filter(|holder| holder.evidence == Evidence::Memory);
-        let likely = || self.holders.likely(wait.lock, wait.begin.tid);
+        let is_kernels = wait.cause.flags().is_some();
+        let likely = || self.holders.likely(wait.lock, wait.begin.tid).filter(|_| is_kernels);
         OpenWait { holder: read.or_else(likely).or(wait.holder), ..wait }
     }
 

@@ -151,7 +151,9 @@ impl Meaning {
             },
             Meaning::Waking { tid } => Decoded::Waking { tid: record.tid(tid)? },
             Meaning::Released { lock } => Decoded::Released { lock: record.uint(lock)? },
-            Meaning::Futex(fields) => Decoded::FutexEnter(record.futex(fields)?),
+            Meaning::Futex(fields) => {
+                record.futex(fields)?.map_or(Decoded::Other, Decoded::FutexEnter)
+            }
             Meaning::FutexExit { ret } => {
                 Decoded::FutexExit { ret: ret.int(payload, abi).ok_or(DecodeFault::Field)? }
             }
@@ -214,10 +216,13 @@ impl<'a> Record<'a> {
         })
     }
 
-    fn futex(self, fields: &FutexFields) -> Result<FutexCall, DecodeFault> {
-        Ok(match fields {
+    /// Nothing of a call that does not wait: its other arguments may be anything.
+    fn futex(self, fields: &FutexFields) -> Result<Option<FutexCall>, DecodeFault> {
+        Ok(Some(match fields {
             FutexFields::Futex { address, op, value, timeout } => {
-                let (op, shared) = FutexOp::from_op(self.argument(op)?);
+                let Some((op, shared)) = FutexOp::from_op(self.argument(op)?) else {
+                    return Ok(None);
+                };
                 FutexCall {
                     op,
                     address: self.uint(address)?,
@@ -240,7 +245,7 @@ impl<'a> Record<'a> {
                 shared: false,
                 timed: self.uint(timeout)? != 0,
             },
-        })
+        }))
     }
 
     /// A 32-bit argument of a system call, which is recorded as a register: its upper half may be

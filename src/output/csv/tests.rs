@@ -1,4 +1,4 @@
-use super::super::samples::{ClosedPipe, LOCK, lock_names, stacks, symbols, written};
+use super::super::samples::{ClosedPipe, LOCK, futex_names, lock_names, stacks, symbols, written};
 use super::{Summary, write};
 use crate::event::{Comm, Tid, WaitKind};
 use crate::report::{By, COLUMNS, Chains, Column, Part, Quality, Row, RowKey, RowStats, Table};
@@ -29,6 +29,7 @@ fn with<T>(by: &[By], keys: &[RowKey], read: impl FnOnce(&Summary<'_>) -> T) -> 
         blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         cgroups: None,
     })
 }

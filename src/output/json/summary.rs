@@ -6,6 +6,7 @@ use crate::event::StackId;
 use crate::output::escape::json_name;
 use crate::output::keys::{KeyValue, columns, stack_of, values};
 use crate::output::lock::KnownLock;
+use crate::output::text::reason_text;
 use crate::output::{StreamBlocked, StreamOpen, Summary};
 use crate::report::{
     By, COLUMNS, Column, Identity, Row, RowKey, RowStats, SPLIT_FIELDS, Unit, Witness,
@@ -28,6 +29,8 @@ pub(super) struct JsonOpen<'a> {
     lock_name_by: Option<&'static str>,
     kind: &'static str,
     flags: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     context: &'static str,
     caller: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,7 +39,7 @@ pub(super) struct JsonOpen<'a> {
 
 impl<'a> JsonOpen<'a> {
     pub(super) fn new(wait: &'a StreamOpen, symbols: &'a Kallsyms) -> JsonOpen<'a> {
-        let known = KnownLock::find(wait.lock, wait.lock_name, symbols);
+        let known = KnownLock::of(wait.cause, wait.lock, wait.lock_name, symbols);
         JsonOpen {
             ts: wait.begin_ns,
             age_ns: wait.age_ns,
@@ -48,6 +51,7 @@ impl<'a> JsonOpen<'a> {
             lock_name: known.map(|known| known.name),
             kind: wait.cause.kind().name(),
             flags: wait.cause.flags().map(|flags| flags.to_string()),
+            reason: wait.reason.map(|reason| reason_text(reason, symbols)),
             context: wait.context.name(),
             caller: wait.caller.map(|addr| caller_name(addr, symbols)),
             holder: wait.holder.as_ref().map(|holder| JsonHolder::new(holder, symbols)),
@@ -134,6 +138,7 @@ impl Serialize for JsonRow<'_> {
             match value {
                 KeyValue::Number(number) => map.serialize_entry(column.id, &number)?,
                 KeyValue::Address(address) => map.serialize_entry(column.id, &Address(address))?,
+                KeyValue::Flag(is) => map.serialize_entry(column.id, &is)?,
                 KeyValue::Text(text) => map.serialize_entry(column.id, &text)?,
                 KeyValue::Name(name) => map.serialize_entry(column.id, &comm(Some(&name)))?,
                 KeyValue::Cgroup(path) => map.serialize_entry(column.id, &json_name(&path))?,

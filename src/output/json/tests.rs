@@ -1,16 +1,21 @@
 use super::super::samples::{
-    ClosedPipe, LOCK, MMAP_LOCK, UNKNOWN_LOCK, assert_described, lock_names, pipe_wait, stacks,
-    symbols, witness, written,
+    ClosedPipe, FUTEX, LOCK, MMAP_LOCK, THE_LOCK, UNKNOWN_LOCK, assert_described, futex_names,
+    lock_names, pipe_wait, stacks, symbols, witness, written,
 };
-use super::super::{FieldValue, RawEvent, RunInfo, StreamLoss, StreamOpen, StreamWait, Summary};
+use super::super::{
+    FieldValue, RawEvent, RunInfo, Section, StreamLoss, StreamOpen, StreamWait, Summary,
+};
 use super::{event, header, loss, summary, wait};
-use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid, WaitKind};
+use crate::event::{Comm, Context, Cpu, FutexCall, FutexOp, LockFlags, Texts, Tid, WaitKind};
 use crate::report::{
     By, Cause, Chains, Counts, CpuEvents, Part, Quality, Row, RowKey, RowStats, Sample, Split,
     Table,
 };
 use serde_json::{Value, json};
 use std::io;
+
+const CALL: FutexCall =
+    FutexCall { op: FutexOp::Wait, address: FUTEX.1, value: 2, shared: true, timed: false };
 
 /// One line, strictly one JSON value.
 fn parsed(line: &str) -> Value {
@@ -246,6 +251,7 @@ fn the_summary_has_rows_counters_and_identities() {
             blocked: &[],
             chains: &Chains::new(0),
             lock_names: &lock_names(),
+            futex_names: &futex_names(),
             symbols: &symbols(),
             stacks: &stacks(),
             cgroups: Some(&paths),
@@ -304,14 +310,29 @@ fn the_description_names_every_field() {
         lock_name: None,
         stack: None,
         holder: None,
+        reason: None,
         context: Context::Task,
         caller: None,
     };
+    let futex = Part::Futex {
+        pid: Some(FUTEX.0.0),
+        incarnation: FUTEX.0.1,
+        address: FUTEX.1,
+        shared: true,
+        kind: WaitKind::Futex,
+    };
+    let further = [Section {
+        table: Table::Futexes,
+        by: vec![By::Lock],
+        rows: vec![Row { key: RowKey::of(Table::Futexes, [futex]), stats: stats.clone() }],
+        totals: &stats,
+        columns: &[],
+    }];
     let end = Summary {
         table: Table::Locks,
         split: false,
         holders: false,
-        further: &[],
+        further: &further,
         open: &[open],
         by: &[By::Lock, By::Task, By::Process, By::Context],
         columns: &[],
@@ -322,6 +343,7 @@ fn the_description_names_every_field() {
         blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         symbols: &symbols,
         stacks: &stacks(),
         cgroups: None,
@@ -330,6 +352,7 @@ fn the_description_names_every_field() {
         header(&run, out)?;
         let (cgroup, cmdline) = (Some(None), Some(None));
         wait(&StreamWait { cgroup, cmdline, ..pipe_wait(&comm) }, &symbols, out)?;
+        wait(&StreamWait { cause: Cause::Futex(CALL), ..pipe_wait(&comm) }, &symbols, out)?;
         event(&raw, std::iter::empty(), out)?;
         loss(&gap, out)?;
         summary(&end, out)
@@ -337,6 +360,26 @@ fn the_description_names_every_field() {
     for line in lines.lines() {
         assert_described(page, &serde_json::from_str(line).unwrap());
     }
+}
+
+#[test]
+fn a_futexs_wait_says_whether_it_is_shared_and_idle() {
+    let comm = Comm::new(b"a");
+    for (table, idle) in [(Table::Futexes, false), (Table::IdleFutexes, true)] {
+        let (cause, lock_name) = (Cause::Futex(CALL), Some(THE_LOCK));
+        // Whatever the kernel has there is not what the process has.
+        let futex = StreamWait { table, cause, lock: 0x9000, lock_name, ..pipe_wait(&comm) };
+        let value = parsed(&written(|out| wait(&futex, &symbols(), out)));
+        let found = ["kind", "flags", "shared", "idle"].map(|name| value[name].clone());
+        assert_eq!(found, [json!("futex"), Value::Null, json!(true), json!(idle)]);
+        let named = ["lock_name", "lock_name_by"].map(|name| value[name].clone());
+        assert_eq!(named, [json!("the_lock"), json!("global")]);
+        let nameless = StreamWait { lock_name: None, ..futex };
+        let value = parsed(&written(|out| wait(&nameless, &symbols(), out)));
+        assert_eq!(value["lock_name"], Value::Null);
+    }
+    let lock = parsed(&written(|out| wait(&pipe_wait(&comm), &symbols(), out)));
+    assert!(lock.get("shared").is_none() && lock.get("idle").is_none(), "{lock}");
 }
 
 #[test]

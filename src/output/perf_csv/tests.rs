@@ -1,5 +1,7 @@
 use super::super::StreamOpen;
-use super::super::samples::{LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written};
+use super::super::samples::{
+    LOCK, PIPE_WRITE, futex_names, lock_names, stacks, symbols, witness, written,
+};
 use super::{Detail, Summary, separator_fault, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, StackId, Tid, WaitKind};
 use crate::report::{
@@ -63,6 +65,7 @@ fn with_quality(
         blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         cgroups: None,
     };
     written(|out| write(&summary, separator, detail, out))
@@ -144,6 +147,7 @@ fn stacks_are_perfs_last_column_where_rows_have_one() {
             blocked: &[],
             chains: &Chains::new(0),
             lock_names: &lock_names(),
+            futex_names: &futex_names(),
             cgroups: None,
         };
         written(|out| write(&summary, "|", Detail::Everything, out))
@@ -243,6 +247,7 @@ fn the_footer_is_perfs_and_then_ours() {
         lock_name: None,
         stack: None,
         holder: None,
+        reason: None,
         context: Context::Task,
         caller: None,
     };

@@ -5,9 +5,9 @@ use super::proto::{DebugAnnotation, Value};
 use crate::event::{Comm, StackId};
 use crate::output::escape::terminal;
 use crate::output::lock::KnownLock;
-use crate::output::text::caller_text;
+use crate::output::text::{caller_text, reason_text};
 use crate::output::{StreamHolder, StreamOpen, StreamWait};
-use crate::report::OffCpu;
+use crate::report::{Cause, OffCpu};
 use crate::symbols::{Kallsyms, LockName, StackTable};
 
 /// Where names for numbers are.
@@ -39,9 +39,14 @@ impl<'a> Args<'a> {
             args.value("comm_confirmed", Value::Bool(false));
         }
         args.value("cpu", Value::Unsigned(wait.cpu.0.into()));
-        args.lock(wait.lock, wait.lock_name);
+        args.lock(wait.cause, wait.lock, wait.lock_name);
         if let Some(flags) = wait.cause.flags() {
             args.text("flags", &flags.to_string());
+        } else {
+            args.value("idle", Value::Bool(wait.table.is_idle()));
+        }
+        if let Some(reason) = wait.reason {
+            args.text("reason", &reason_text(reason, names.symbols));
         }
         args.text("context", wait.context.name());
         args.code("caller", wait.caller);
@@ -71,7 +76,7 @@ impl<'a> Args<'a> {
         args.value("still_waiting", Value::Bool(true));
         args.comm("comm", wait.comm.as_ref());
         args.value("cpu", Value::Unsigned(wait.cpu.0.into()));
-        args.lock(wait.lock, wait.lock_name);
+        args.lock(wait.cause, wait.lock, wait.lock_name);
         args.text("context", wait.context.name());
         args.code("caller", wait.caller);
         if let Some(holder) = &wait.holder {
@@ -84,14 +89,13 @@ impl<'a> Args<'a> {
     /// Of the moment at which a lock is let go.
     pub(super) fn of_release(
         holder: &StreamHolder,
-        lock: u64,
-        lock_name: Option<LockName>,
+        wait: &StreamWait<'_>,
         interned: &'a mut Interned,
         names: Names<'a>,
     ) -> Vec<DebugAnnotation> {
         let mut args = Args { interned, names, list: Vec::new() };
         args.comm("comm", holder.comm.as_ref());
-        args.lock(lock, lock_name);
+        args.lock(wait.cause, wait.lock, wait.lock_name);
         args.code("caller", holder.caller);
         if let Some(held_ns) = holder.held_ns {
             args.value("held_ns", Value::Unsigned(held_ns));
@@ -132,12 +136,12 @@ impl<'a> Args<'a> {
     }
 
     /// A sleep has none.
-    fn lock(&mut self, lock: u64, name: Option<LockName>) {
+    fn lock(&mut self, cause: Cause, lock: u64, name: Option<LockName>) {
         if lock == 0 {
             return;
         }
         self.value("lock", Value::Pointer(lock));
-        if let Some(known) = KnownLock::find(lock, name, self.names.symbols) {
+        if let Some(known) = KnownLock::of(cause, lock, name, self.names.symbols) {
             self.text("lock_name", &known.name);
             self.text("lock_name_by", known.by);
         }

@@ -226,11 +226,10 @@ impl Trace {
         self.last_flow += 1;
         let place = Place::of(holder, wait.cpu, Context::Task);
         let track = self.tracks.for_instant(place, holder.comm);
-        let (lock, lock_name) = (wait.lock, wait.lock_name);
         let instant = TrackEvent {
             category_iids: vec![self.interned.category(wait.cause.kind().name())],
             name_iid: Some(self.interned.event_name(told.evidence.name())),
-            debug_annotations: Args::of_release(told, lock, lock_name, &mut self.interned, names),
+            debug_annotations: Args::of_release(told, wait, &mut self.interned, names),
             flow_ids: vec![self.last_flow],
             ..event(EventType::Instant, track)
         };

@@ -1,7 +1,7 @@
 use super::super::StreamOpen;
 use super::super::footer::grouped;
 use super::super::samples::{
-    LOCK, MMAP_LOCK, PIPE_WRITE, lock_names, stacks, symbols, witness, written,
+    LOCK, MMAP_LOCK, PIPE_WRITE, futex_names, lock_names, stacks, symbols, witness, written,
 };
 use super::{Detail, Summary, View, cut, write};
 use crate::event::{Comm, Context, Cpu, LockFlags, Texts, Tid, WaitKind};
@@ -75,6 +75,7 @@ fn viewed(
         blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         symbols: &symbols(),
         stacks: &stacks(),
         cgroups: None,
@@ -98,6 +99,7 @@ fn open_wait() -> StreamOpen {
         lock_name: None,
         stack: None,
         holder: None,
+        reason: None,
         context: Context::Task,
         caller: Some(PIPE_WRITE),
     }
@@ -253,6 +255,7 @@ fn a_cgroup_stands_with_its_containers_id_cut_and_moves_no_cursor() {
         blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         symbols: &symbols(),
         stacks: &stacks(),
         cgroups: Some(&paths),
@@ -357,6 +360,7 @@ fn several_keys_stand_side_by_side_and_share_what_they_have_in_common() {
         blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         symbols: &symbols(),
         stacks: &stacks(),
         cgroups: None,
@@ -415,6 +419,7 @@ fn a_terminal_cuts_the_last_column_and_shows_headings_as_such() {
         blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         cgroups: None,
     };
     let plain = View { width: Some(80), ..View::default() };

@@ -58,6 +58,11 @@ impl CpuData {
         }
     }
 
+    /// Bytes of the file that were not read yet.
+    pub fn left_bytes(&self) -> u64 {
+        self.end.saturating_sub(self.position)
+    }
+
     /// The next whole sub-buffers, at most `max_bytes` of them but at least one; none at the end.
     /// Where the file is cut within a sub-buffer, its beginning comes last.
     ///

@@ -38,7 +38,7 @@ pub struct Options {
     pub guests: Vec<Guest>,
     /// How cycles become ns.
     pub tsc_to_ns: Option<TscToNs>,
-    /// ftlock's own configuration, where ftlock wrote it.
+    /// What ftlock says about its run, where ftlock wrote it; up to its NUL.
     pub ftlock: Option<Vec<u8>>,
     /// Options nobody knows, which were skipped.
     pub unknown: u64,
@@ -130,7 +130,7 @@ impl Options {
             option_id::TIME_SHIFT => self.peer_trace_id = Some(input.u64("TIME_SHIFT").ok()?),
             option_id::GUEST => push(&mut self.guests, guest(&mut input).ok()?)?,
             option_id::TSC_TO_NS => self.tsc_to_ns = Some(tsc_to_ns(&mut input).ok()?),
-            option_id::FTLOCK => self.ftlock = Some(data),
+            option_id::FTLOCK => self.ftlock = Some(up_to_nul(data)),
             _ => self.unknown += 1,
         }
         Some(())
@@ -143,10 +143,14 @@ fn push<T>(list: &mut Vec<T>, item: T) -> Option<()> {
 }
 
 /// A text up to its NUL.
-fn text(mut data: Vec<u8>) -> String {
+fn text(data: Vec<u8>) -> String {
+    lossy(up_to_nul(data))
+}
+
+fn up_to_nul(mut data: Vec<u8>) -> Vec<u8> {
     let end = data.iter().position(|&byte| byte == 0).unwrap_or(data.len());
     data.truncate(end);
-    lossy(data)
+    data
 }
 
 /// A number as C's `strtoll` takes it with base 0, decimal or `0x`.

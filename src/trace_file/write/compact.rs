@@ -55,7 +55,7 @@ impl Writer {
     }
 
     /// Gives a place's room back before the next ring needs it.
-    fn free(&self, from: u64, size_bytes: u64) {
+    pub(super) fn free(&self, from: u64, size_bytes: u64) {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         // Where it cannot be, the room is given back when the file is cut.
         fallocate(&self.file, flags, from, size_bytes).ok();

@@ -9,6 +9,9 @@ use crate::tracefs::Endian;
 /// Room for names beyond those known at the start.
 const MORE_NAMES_BYTES: usize = 256 << 10;
 
+/// Room for what ftlock adds about its run.
+const MORE_FTLOCK_BYTES: usize = 256 << 10;
+
 /// The sections' descriptions, for those who list them.
 const SECTION_NAMES: [(u16, &str); 8] = [
     (option_id::HEADER_INFO, "headers"),
@@ -160,7 +163,12 @@ impl Head<'_> {
                 head.bytes.extend(layout::stats(cpu, ""));
             });
         }
-        self.option(option_id::FTLOCK, |head| head.bytes.extend(&setup.ftlock));
+        self.option(option_id::FTLOCK, |head| {
+            head.bytes.extend(&setup.ftlock);
+            head.layout.ftlock_end = head.at();
+            head.layout.ftlock_room_bytes = MORE_FTLOCK_BYTES - 1;
+            head.bytes.resize(head.bytes.len() + MORE_FTLOCK_BYTES, 0);
+        });
     }
 
     fn option(&mut self, id: u16, data: impl FnOnce(&mut Self)) {

@@ -14,10 +14,12 @@ pub(super) struct Layout {
     pub(super) names_at: u64,
     /// How much room they have.
     pub(super) names_bytes: usize,
+    /// Where more of what ftlock says can be added.
+    pub(super) ftlock_end: u64,
+    /// How much.
+    pub(super) ftlock_room_bytes: usize,
     /// Everything before the rings.
     pub(super) head_bytes: u64,
-    /// How long a ring can get.
-    pub(super) ring_room_bytes: u64,
 }
 
 /// A ring's entry in the table.

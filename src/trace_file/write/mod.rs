@@ -56,7 +56,7 @@ pub struct Setup {
     pub uname: String,
     /// The program that records.
     pub writer: String,
-    /// ftlock's own configuration.
+    /// What ftlock itself says about its run, without a NUL; there is room to add more.
     pub ftlock: Vec<u8>,
     /// The kernel's texts; `saved_cmdlines` as far as known at the start.
     pub texts: Texts,
@@ -80,6 +80,8 @@ struct Ring {
     entry_at: u64,
     offset: u64,
     size_bytes: u64,
+    /// Where the next ring's place begins.
+    place_end: u64,
 }
 
 /// How a file was finished.
@@ -102,9 +104,8 @@ impl Writer {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(path);
         let file = file.map_err(|source| Error::io("create", path, source))?;
         let subbuf_size = u64::from(setup.subbuf_size.max(1));
-        let (bytes, mut layout) = encode::head(setup);
+        let (bytes, layout) = encode::head(setup);
         let room = room::ring_room_bytes(&file, path, setup.cpus.len(), subbuf_size)?;
-        layout.ring_room_bytes = room;
         let first = (bytes.len() as u64).next_multiple_of(subbuf_size);
         let places = layout.entries_at.iter().zip(&setup.cpus);
         let rings = places.zip(0_u64..).map(|((&entry_at, &cpu), number)| Ring {
@@ -112,6 +113,7 @@ impl Writer {
             entry_at,
             offset: first + number * room,
             size_bytes: 0,
+            place_end: first + (number + 1) * room,
         });
         let rings = rings.collect();
         let writer = Writer { file, path: path.to_owned(), layout, subbuf_size, rings };
@@ -129,10 +131,10 @@ impl Writer {
     /// If the system refuses, for want of room for instance: sub-buffers that were written wholly
     /// stay, and [`Writer::finish`] still works. If the CPU has no ring, or its place is full.
     pub fn append(&mut self, cpu: u16, subbufs: &[u8]) -> Result<(), Error> {
-        let room = self.layout.ring_room_bytes;
         let len = subbufs.len() as u64;
+        let has_room = |ring: &Ring| ring.offset + ring.size_bytes + len <= ring.place_end;
         let mut rings = self.rings.iter_mut();
-        let Some(ring) = rings.find(|ring| ring.cpu == cpu && ring.size_bytes + len <= room) else {
+        let Some(ring) = rings.find(|ring| ring.cpu == cpu && has_room(ring)) else {
             return Err(Error::NoPlace { path: self.path.clone(), cpu });
         };
         let (written, end) = write_some(&self.file, subbufs, ring.offset + ring.size_bytes);
@@ -141,6 +143,42 @@ impl Writer {
         // The table tells of what was written even if it was not all.
         self.write(&entry, entry_at)?;
         end.map_err(|source| Error::io("write", &self.path, source))
+    }
+
+    /// Gives up the first sub-buffer of a CPU's ring, and its room on disk.
+    ///
+    /// # Errors
+    /// If the system refuses to write, or the ring is empty.
+    pub fn forget_first(&mut self, cpu: u16) -> Result<(), Error> {
+        let size = self.subbuf_size;
+        let mut rings = self.rings.iter_mut();
+        let Some(ring) = rings.find(|ring| ring.cpu == cpu && ring.size_bytes >= size) else {
+            return Err(Error::NoPlace { path: self.path.clone(), cpu });
+        };
+        let first = ring.offset;
+        ring.offset += size;
+        ring.size_bytes -= size;
+        let (entry, entry_at) = (layout::entry(ring.offset, ring.size_bytes), ring.entry_at);
+        self.write(&entry, entry_at)?;
+        self.free(first, size);
+        Ok(())
+    }
+
+    /// Writes into the last sub-buffer of a CPU's ring, from its byte `at` on.
+    ///
+    /// # Errors
+    /// If the system refuses, or there is no sub-buffer that these bytes lie in.
+    pub fn write_into_last(&self, cpu: u16, at: usize, bytes: &[u8]) -> Result<(), Error> {
+        let end = (at as u64).saturating_add(bytes.len() as u64);
+        let ring = self.rings.iter().find(|ring| ring.cpu == cpu && end <= self.subbuf_size);
+        let last = ring.and_then(|ring| {
+            let before = ring.size_bytes.checked_sub(self.subbuf_size)?;
+            Some(ring.offset + before)
+        });
+        match last {
+            Some(last) => self.write(bytes, last + at as u64),
+            None => Err(Error::NoPlace { path: self.path.clone(), cpu }),
+        }
     }
 
     /// Bytes of rings so far.
@@ -164,6 +202,25 @@ impl Writer {
         let names = layout::names(saved_cmdlines, room);
         self.write(&names.bytes, self.layout.names_at)?;
         Ok(names.left_out_bytes)
+    }
+
+    /// How many more bytes [`Writer::add_ftlock`] takes.
+    pub fn ftlock_room_bytes(&self) -> usize {
+        self.layout.ftlock_room_bytes
+    }
+
+    /// Adds to what ftlock says about its run.
+    ///
+    /// # Errors
+    /// If the system refuses, or there is no room for all of it: then nothing was added.
+    pub fn add_ftlock(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let left = self.layout.ftlock_room_bytes.checked_sub(bytes.len());
+        let no_room = || Error::io("write", &self.path, io::ErrorKind::WriteZero.into());
+        let left = left.ok_or_else(no_room)?;
+        self.write(bytes, self.layout.ftlock_end)?;
+        self.layout.ftlock_end += bytes.len() as u64;
+        self.layout.ftlock_room_bytes = left;
+        Ok(())
     }
 
     /// Stores the last names, moves the rings together and cuts the file to size.

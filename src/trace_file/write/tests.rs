@@ -26,9 +26,9 @@ fn writer(path: &std::path::Path) -> Writer {
     };
     let mut writer = Writer::create(path, &setup).unwrap();
     let first = writer.rings[0].offset;
-    writer.layout.ring_room_bytes = 4 * SUBBUF as u64;
     for (ring, number) in writer.rings.iter_mut().zip(0..) {
         ring.offset = first + number * 4 * SUBBUF as u64;
+        ring.place_end = ring.offset + 4 * SUBBUF as u64;
     }
     writer
 }
@@ -91,6 +91,28 @@ fn what_has_no_room_in_a_ring_is_refused_and_what_is_no_sub_buffer_not_counted()
     assert!(matches!(refused, Error::NoPlace { cpu: 1, .. }));
     writer.append(1, &[4; SUBBUF]).unwrap();
     assert_eq!(rings(&path), [vec![], vec![1, 1, 1, 4], vec![]]);
+}
+
+#[test]
+fn what_is_forgotten_gives_its_room_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.dat");
+    let mut writer = writer(&path);
+    // The place itself moves on: it is as long as it was.
+    writer.rings[2].place_end += 100 * SUBBUF as u64;
+    let blocks = || std::os::unix::fs::MetadataExt::blocks(&path.metadata().unwrap()) * 512;
+    for byte in 1..=50 {
+        writer.append(2, &[byte; SUBBUF]).unwrap();
+        if byte > 3 {
+            writer.forget_first(2).unwrap();
+        }
+        let kept: Vec<u8> = (byte.saturating_sub(2).max(1)..=byte).collect();
+        assert_eq!(rings(&path), [vec![], vec![], kept]);
+    }
+    assert!(blocks() < 32 * SUBBUF as u64 + writer.layout.head_bytes, "{}", blocks());
+    assert!(writer.forget_first(1).is_err());
+    writer.finish(b"").unwrap();
+    assert_eq!(rings(&path), [vec![], vec![], vec![48, 49, 50]]);
 }
 
 #[test]

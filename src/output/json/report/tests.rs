@@ -1,5 +1,5 @@
 use super::super::super::samples::{
-    LOCK, PIPE_WRITE, assert_described, lock_names, stacks, symbols, witness, written,
+    LOCK, PIPE_WRITE, assert_described, futex_names, lock_names, stacks, symbols, witness, written,
 };
 use super::super::super::{ReportInfo, RunInfo, StreamOpen, Summary};
 use super::report;
@@ -61,6 +61,7 @@ fn parsed(info: &ReportInfo<'_>, by: &[By], keys: &[RowKey], quality: &Quality) 
         lock_name: None,
         stack: None,
         holder: None,
+        reason: None,
         context: Context::Task,
         caller: None,
     };
@@ -81,6 +82,7 @@ fn parsed(info: &ReportInfo<'_>, by: &[By], keys: &[RowKey], quality: &Quality) 
         blocked: &[],
         chains: &Chains::new(0),
         lock_names: &lock_names(),
+        futex_names: &futex_names(),
         cgroups: None,
     };
     let text = written(|out| report(info, &summary, out));

@@ -1,0 +1,147 @@
+//! What lies at an address of a process: a variable of its program or libraries, or else a place in
+//! a file, on its heap, on its stack.
+//!
+//! A process and an address in, a text out. /proc is read: the process must still be there.
+
+mod elf;
+mod space;
+
+use std::collections::HashMap;
+use std::fs::File;
+
+use self::elf::DataSymbols;
+use self::space::{FileId, Module, Region};
+
+pub use self::space::AddressSpace;
+
+/// Files whose symbols are held. With more, all are dropped, and read again where they are needed.
+const MAX_FILES: usize = 256;
+
+/// A name is cut behind so many characters: templates of C++ have any length.
+const MAX_NAME_CHARS: usize = 200;
+
+/// What lies at an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// A variable: its name as in the source, how far into it, and the library that it is of.
+    Global(String),
+    /// A place in a mapping that no symbol covers.
+    Mapping(String),
+}
+
+/// The variables of programs and libraries, read as they are asked for.
+#[derive(Debug, Default)]
+pub struct UserSymbols {
+    files: HashMap<FileId, Option<DataSymbols>>,
+}
+
+impl UserSymbols {
+    /// What lies at the address; nothing where nothing is mapped there.
+    pub fn find(&mut self, space: &AddressSpace, address: u64) -> Option<Found> {
+        let region = space.region(address)?;
+        let module = space.module(address, region);
+        let in_module = module.and_then(|module| self.in_module(space, &module, address));
+        Some(in_module.unwrap_or_else(|| Found::Mapping(place(region, address))))
+    }
+
+    fn in_module(
+        &mut self,
+        space: &AddressSpace,
+        module: &Module<'_>,
+        address: u64,
+    ) -> Option<Found> {
+        let (path, id) = space.file_of(module.first)?;
+        if self.files.len() >= MAX_FILES && !self.files.contains_key(&id) {
+            self.files.clear();
+        }
+        let read = || DataSymbols::read(File::open(path).ok()?);
+        let symbols = self.files.entry(id).or_insert_with(read).as_ref()?;
+        let virtual_address = symbols.to_virtual(address, module.first.start)?;
+        let Some((name, offset)) = symbols.find(virtual_address) else {
+            return Some(Found::Mapping(format!("{}+{virtual_address:#x}", module.first.name)));
+        };
+        let offset = if offset == 0 { String::new() } else { format!("+{offset:#x}") };
+        let library =
+            if module.is_program { String::new() } else { format!(" [{}]", module.first.name) };
+        Some(Found::Global(format!("{}{offset}{library}", readable(name))))
+    }
+}
+
+/// `[heap]`, `[stack]`, `[anon]`; of a file the place in it.
+fn place(region: &Region, address: u64) -> String {
+    match region.is_file() {
+        true => format!("{}+{:#x}", region.name, address - region.start + region.offset),
+        false => region.name.clone(),
+    }
+}
+
+/// A symbol as the source has it, if it is mangled; without what a terminal would obey.
+fn readable(symbol: &[u8]) -> String {
+    let symbol = String::from_utf8_lossy(symbol);
+    let rust = rustc_demangle::try_demangle(&symbol).ok().map(|name| format!("{name:#}"));
+    let cpp = || cpp_demangle::Symbol::new(symbol.as_bytes()).ok()?.demangle().ok();
+    let name = rust.or_else(cpp).unwrap_or_else(|| symbol.into_owned());
+    let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    name.chars().take(MAX_NAME_CHARS).map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::{AddressSpace, Found, UserSymbols, readable};
+
+    static IN_BSS: Mutex<u64> = Mutex::new(0);
+    static mut IN_DATA: [u64; 4] = [1, 2, 3, 4];
+
+    fn find(address: u64) -> Option<Found> {
+        let space = AddressSpace::read(std::process::id()).unwrap();
+        UserSymbols::default().find(&space, address)
+    }
+
+    fn global(address: u64) -> String {
+        match find(address) {
+            Some(Found::Global(name)) => name,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn variables_of_the_program_have_their_names() {
+        let name = global(&raw const IN_BSS as u64);
+        assert!(name.ends_with("user_symbols::tests::IN_BSS"), "{name}");
+        let name = global(&raw const IN_DATA as u64 + 24);
+        assert!(name.ends_with("user_symbols::tests::IN_DATA+0x18"), "{name}");
+    }
+
+    #[test]
+    fn what_is_no_variable_has_its_place() {
+        let on_stack = 0u64;
+        let boxed = Box::new(0u64);
+        let mapping = |address: u64| match find(address) {
+            Some(Found::Mapping(place)) => place,
+            other => panic!("{other:?}"),
+        };
+        // Tests run on threads, whose stacks are anonymous, and may have heaps of their own.
+        let places = [mapping(&raw const on_stack as u64), mapping(&raw const *boxed as u64)];
+        let known = ["[heap]", "[stack]", "[anon]"];
+        assert!(places.iter().all(|place| known.contains(&place.as_str())), "{places:?}");
+        assert_eq!(find(8), None);
+    }
+
+    /// Names as compilers mangle them; the C++ ones from the Itanium ABI's own examples.
+    #[test]
+    fn names_are_readable_and_harmless() {
+        let table: [(&[u8], &str); 5] = [
+            (b"the_lock", "the_lock"),
+            (b"_ZN10rust_mutex8THE_LOCK17h0123456789abcdefE", "rust_mutex::THE_LOCK"),
+            (b"_RNvCs1234_5basic3foo", "basic::foo"),
+            (b"_ZN3foo3barE", "foo::bar"),
+            (b"a\x1b[31m", "a\u{fffd}[31m"),
+        ];
+        for (symbol, expected) in table {
+            assert_eq!(readable(symbol), expected);
+        }
+        assert_eq!(readable(&[b'x'; 999]).len(), 200);
+    }
+}
