@@ -123,6 +123,18 @@ impl Seen {
 }
 
 /// The oracle is the kernel's own count of events unread, and of events read.
+/// Whoever looks from another pid namespace takes the owner for dead: `rmdir` has to fail all the same.
+#[test]
+fn nobody_else_removes_an_instance_even_before_its_rings_are_open() {
+    let Some(tracefs) = tracefs() else { return };
+    let instance = Instance::create(&tracefs, &Config::default()).unwrap();
+    let path = instance.path().to_owned();
+    let busy = std::fs::remove_dir(&path).unwrap_err();
+    assert_eq!(busy.kind(), std::io::ErrorKind::ResourceBusy, "{busy}");
+    instance.remove().unwrap();
+    assert!(!path.exists());
+}
+
 #[test]
 fn both_readers_bring_every_event() {
     let Some(tracefs) = tracefs() else { return };

@@ -1,6 +1,6 @@
 //! A tracing instance of one's own: made, set up, and removed on every way out.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -37,6 +37,9 @@ const ENDLESS: usize = usize::MAX >> 1;
 #[derive(Debug)]
 pub struct Instance {
     path: PathBuf,
+    /// An open file of it: `rmdir` by anybody else fails from the start. Whoever looks from another
+    /// pid namespace takes the instance for that of a dead process.
+    pin: Option<File>,
     expected: Expected,
     /// The `trigger` files we have written to, and what takes our trigger away.
     triggers: Vec<(PathBuf, String)>,
@@ -50,8 +53,10 @@ impl Instance {
     /// level's options. On an error nothing stays behind.
     pub fn create(tracefs: &Tracefs, config: &Config) -> Result<Instance, Error> {
         let path = make_directory(&tracefs.root().join("instances"), Owner::this_process()?)?;
+        let pin = File::open(path.join("tracing_on")).ok();
         let mut instance = Instance {
             path,
+            pin,
             expected: Expected {
                 tracing_on: false,
                 clock: config.clock,
@@ -245,6 +250,7 @@ impl Instance {
         let quiet = self.stop().and_then(|()| self.disable_all());
         let triggers = std::mem::take(&mut self.triggers);
         let no_triggers = triggers.iter().try_for_each(|(path, text)| file::write(path, text));
+        self.pin = None;
         remove_directory(&self.path)?;
         match quiet.and(no_triggers) {
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(()),

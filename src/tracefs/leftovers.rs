@@ -30,7 +30,8 @@ pub struct Left {
 /// Removes the instances whose owner, by pid and start time, is dead.
 ///
 /// Nothing is written to them first. An owner in another pid namespace looks dead from here;
-/// what keeps its instance is that its rings are open, which makes `rmdir` fail.
+/// what keeps its instance is that a file of it is open from its first moment on, which makes
+/// `rmdir` fail.
 pub fn remove_leftovers(tracefs: &Tracefs) -> Result<Leftovers, Error> {
     remove_where_dead(tracefs, start_time_ticks_of)
 }

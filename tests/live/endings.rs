@@ -62,7 +62,8 @@ fn what_a_killed_run_leaves_the_next_one_removes_and_a_living_ones_stays() {
 #[test]
 fn two_runs_at_once_both_see_all_waits() {
     let Some(_alone) = live() else { return };
-    let runs = [Recording::start(&["-a"]), Recording::start(&["-a"])];
+    // Whoever else loads the machine meanwhile: nothing is lost.
+    let runs = [Recording::start(&["-a", "-m", "64M"]), Recording::start(&["-a", "-m", "64M"])];
     assert!(load("300ms").status.success());
     let [first, second] = runs.map(Recording::stop);
     // The lock, the task, and the name: each instance stamps an event with its own time.
@@ -77,7 +78,9 @@ fn two_runs_at_once_both_see_all_waits() {
     };
     let (first, second) = (waits(&first), waits(&second));
     assert!(first.len() > 20);
-    assert_eq!(first, second);
+    let only_first: Vec<_> = first.iter().filter(|wait| !second.contains(wait)).collect();
+    let only_second: Vec<_> = second.iter().filter(|wait| !first.contains(wait)).collect();
+    assert_eq!((only_first, only_second, first.len()), (vec![], vec![], second.len()));
 }
 
 #[test]
