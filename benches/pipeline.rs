@@ -36,7 +36,7 @@ const WINDOW_EVENTS: usize = 100_000;
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn wait(&mut self, _: &NamedWait) {}
+    fn wait(&mut self, _: &NamedWait, _: &StackTable) {}
 
     fn event(&mut self, _: &RawEvent<'_>) {}
 

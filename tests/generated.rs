@@ -28,7 +28,7 @@ use rings::{HEADER_PAGE, Rings, SUB_BUFFER_BYTES, Spec, formats, generate};
 struct Collected(Vec<NamedWait>);
 
 impl Sink for Collected {
-    fn wait(&mut self, wait: &NamedWait) {
+    fn wait(&mut self, wait: &NamedWait, _: &StackTable) {
         self.0.push(*wait);
     }
 

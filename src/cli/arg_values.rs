@@ -31,6 +31,15 @@ pub enum ReportFormat {
     /// Sleeps by stack, as /proc/latency_stats had them; implies --sleep
     #[value(name = "latency_stats", alias = "latency-stats")]
     LatencyStats,
+    /// A line for each stack, as flame graphs are made of; rows by stack unless --by says otherwise
+    Folded,
+    /// A flame graph (SVG) of the same, as wide as was waited
+    #[cfg(feature = "flamegraph")]
+    Flamegraph,
+    /// A page for a browser, all in one file: tables, how waits are spread, when, and from where
+    Html,
+    /// Each wait on its thread's track, a trace for ui.perfetto.dev
+    Perfetto,
 }
 
 /// When there are colours.

@@ -75,8 +75,9 @@ pub struct FilterArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Rows and columns")]
 pub struct RowArgs {
-    /// What rows of the table are told apart by; up to four keys, such as comm,caller
-    #[arg(long, value_parser = by(), default_value = "caller", value_delimiter = ',', value_name = "KEY,..")]
+    /// What rows of the table are told apart by; up to four keys, such as comm,caller [default: caller;
+    /// stack with --format folded and flamegraph]
+    #[arg(long, value_parser = by(), value_delimiter = ',', value_name = "KEY,..")]
     pub by: Vec<By>,
     /// Rows by thread, as --by task
     #[arg(short = 't', long, conflicts_with_all = ["by", "lock_addr"])]
@@ -115,7 +116,7 @@ pub struct RowArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// How finished waits are streamed [default: text; none with -x, --format csv and json]
+    /// How finished waits are streamed [default: text; none with -x, and each --format but table]
     #[arg(long, value_enum, default_missing_value = "text", num_args = 0..=1, value_name = "FORMAT")]
     pub stream: Option<StreamFormat>,
     /// Stream every event, not the finished waits: one line each as in trace_pipe, with the right name

@@ -18,7 +18,7 @@ use super::arg_values::{Color, Reader, ReportFormat};
 use super::args::{DemoArgs, RecordArgs};
 use super::common_args::{CommonArgs, KernelArgs, RowArgs};
 use super::exit::Usage;
-use super::formats::{Report, formats};
+use super::formats::{Report, check_terminal, default_by, formats};
 use super::save_args::SaveArgs;
 use super::wanted::Wanted;
 
@@ -130,9 +130,11 @@ impl RecordConfig {
             _ if args.rows.threads => vec![By::Task],
             _ if args.rows.lock_addr => vec![By::Lock],
             _ if args.rows.lock_cgroup => vec![By::Cgroup],
+            _ if args.rows.by.is_empty() => vec![default_by(args.output.format)],
             _ => keys(&args.rows.by)?,
         };
         let (stream, format) = formats(&args.output)?;
+        check_terminal(&format, args.output.output.as_deref())?;
         let wanted = Wanted::new(&args.filters)?;
         let min_wait = args.filters.min_wait.unwrap_or_default().as_nanos();
         Ok(RecordConfig {
@@ -256,8 +258,7 @@ fn is_latency_stats(args: &CommonArgs) -> bool {
 fn by_stack_alone(args: &CommonArgs) -> Result<Vec<By>, Usage> {
     let RowArgs { by, threads, lock_addr, lock_owner, lock_cgroup, .. } = &args.rows;
     let other = *threads || *lock_addr || *lock_owner || *lock_cgroup;
-    // The default key is no wish.
-    let other = other || *by != [By::Caller] && *by != [By::Stack];
+    let other = other || !by.is_empty() && *by != [By::Stack];
     match other || args.trace.no_stack {
         true => {
             Err(Usage("--format latency_stats: its lines are stacks, and nothing else".to_owned()))
@@ -321,6 +322,22 @@ mod tests {
         ];
         for (arguments, expected) in table {
             assert_eq!(columns(arguments).unwrap(), expected, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn flame_graphs_are_made_of_stacks_unless_asked_otherwise() {
+        let table = [
+            ("", vec![By::Caller]),
+            ("--format folded", vec![By::Stack]),
+            ("--format folded --by comm,caller", vec![By::Comm, By::Caller]),
+            ("--format folded -t", vec![By::Task]),
+            ("--format csv", vec![By::Caller]),
+        ];
+        for (arguments, expected) in table {
+            let words = ["ftlock", "record"].into_iter().chain(arguments.split_whitespace());
+            let Command::Record(args) = Cli::parse_from(words).command else { panic!() };
+            assert_eq!(RecordConfig::of_record(&args).unwrap().by, expected, "{arguments}");
         }
     }
 

@@ -1,7 +1,11 @@
 //! What goes to stdout: a stream with what ends it, or a report that a program reads.
 
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
 use crate::output::perf_csv::separator_fault;
 use crate::pipeline::Format;
+use crate::report::By;
 
 use super::arg_values::{ReportFormat, StreamFormat};
 use super::common_args::OutputArgs;
@@ -20,6 +24,32 @@ pub(super) enum Report {
     Json,
     /// The lines of `/proc/latency_stats`.
     LatencyStats,
+    /// Folded stacks.
+    Folded,
+    /// A flame graph.
+    #[cfg(feature = "flamegraph")]
+    Flamegraph,
+    /// A page for a browser.
+    Html,
+    /// A trace for Perfetto.
+    Perfetto,
+}
+
+impl Report {
+    /// Whether it has no place for what there is to say about the data.
+    pub(super) fn is_bare(&self) -> bool {
+        !matches!(self, Report::Table | Report::Perf(_) | Report::Json | Report::Html)
+    }
+}
+
+/// What rows are told apart by where nobody says: flame graphs are made of stacks.
+pub(super) fn default_by(format: Option<ReportFormat>) -> By {
+    match format {
+        Some(ReportFormat::Folded) => By::Stack,
+        #[cfg(feature = "flamegraph")]
+        Some(ReportFormat::Flamegraph) => By::Stack,
+        _ => By::Caller,
+    }
 }
 
 /// The stream's format, if there is to be one, and the report's. Only one format has a place on
@@ -34,6 +64,11 @@ pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usa
         (None, Some(ReportFormat::LatencyStats)) => {
             (Report::LatencyStats, "--format latency_stats")
         }
+        (None, Some(ReportFormat::Folded)) => (Report::Folded, "--format folded"),
+        #[cfg(feature = "flamegraph")]
+        (None, Some(ReportFormat::Flamegraph)) => (Report::Flamegraph, "--format flamegraph"),
+        (None, Some(ReportFormat::Html)) => (Report::Html, "--format html"),
+        (None, Some(ReportFormat::Perfetto)) => (Report::Perfetto, "--format perfetto"),
     };
     let stream = match args.stream {
         None if report == Report::Table || args.raw => Some(Format::Text),
@@ -57,7 +92,21 @@ pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usa
             "{what} and {option} would both go to stdout: leave one of them out, or see --output"
         )));
     }
+    if args.raw && matches!(report, Report::Perfetto | Report::Html) {
+        return Err(Usage(format!("--raw gives events, and {option} is made of waits")));
+    }
     Ok((stream, report))
+}
+
+/// What is not text has no place on a terminal.
+pub(super) fn check_terminal(report: &Report, output: Option<&Path>) -> Result<(), Usage> {
+    let to_terminal = output.is_none() && io::stdout().is_terminal();
+    match to_terminal && *report == Report::Perfetto {
+        true => Err(Usage(
+            "--format perfetto is not for a terminal: name a file with --output FILE".to_owned(),
+        )),
+        false => Ok(()),
+    }
 }
 
 fn checked(separator: &str) -> Result<String, Usage> {
@@ -97,6 +146,12 @@ mod tests {
             ("--format csv", (None, Report::Csv)),
             ("--format json --stream none", (None, Report::Json)),
             ("--format latency_stats", (None, Report::LatencyStats)),
+            ("--format folded", (None, Report::Folded)),
+            #[cfg(feature = "flamegraph")]
+            ("--format flamegraph --output f", (None, Report::Flamegraph)),
+            ("--format html", (None, Report::Html)),
+            ("--format perfetto --output f", (None, Report::Perfetto)),
+            ("--format perfetto --stream json --output f", (Some(Format::Json), Report::Perfetto)),
             ("-x ,", (None, perf(","))),
             ("-x ;; --stream=none", (None, perf(";;"))),
             ("--format csv --output f", (None, Report::Csv)),
@@ -119,6 +174,10 @@ mod tests {
             "--raw --format json",
             "--raw -x ,",
             "--format csv -x ,",
+            "--stream text --format folded",
+            "--stream text --format perfetto",
+            "--raw --format perfetto --output f",
+            "--raw --format html --output f",
             "-x :",
             "-x +",
             "-x .",

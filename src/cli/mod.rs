@@ -11,6 +11,7 @@ mod config;
 mod demo;
 mod demo_workload;
 mod exit;
+mod exports;
 mod facts;
 mod formats;
 mod meter;

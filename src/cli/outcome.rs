@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::event::Cpu;
 use crate::output::{ReportInfo, Section, Summary};
 use crate::pipeline::{
-    Blocked, Ended, Results, Stream, StreamTexts, open_waits, quality, stream_blocked,
+    Blocked, Ended, Export, Outputs, Results, StreamTexts, open_waits, quality, stream_blocked,
 };
 use crate::report::{Quality, Row, RowKey, Table, select};
 use crate::symbols::Kallsyms;
@@ -15,7 +15,7 @@ use crate::tracefs::CpuStats;
 
 use super::config::RecordConfig;
 use super::exit::{self, DONE, FAILED, INCOMPLETE};
-use super::print::print;
+use super::print::{Printed, print};
 use super::run::Ending;
 
 /// All that a run left.
@@ -26,7 +26,7 @@ pub(super) struct Outcome<'a> {
     pub(super) traced: anyhow::Result<Ending>,
     /// What the instance said at the end, if it was asked.
     pub(super) ended: anyhow::Result<Option<Ended>>,
-    pub(super) stream: Option<Stream<'a>>,
+    pub(super) outputs: Outputs<'a>,
     /// Where the report goes; to stdout if not given.
     pub(super) file: Option<File>,
     pub(super) symbols: &'a Kallsyms,
@@ -41,17 +41,23 @@ pub(super) struct Outcome<'a> {
 
 /// Prints the report where someone can read it; returns the exit status.
 pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
-    let Outcome { config, traced, ended, stream, symbols, texts, results, .. } = outcome;
-    let (dropped_lines, streamed) = match stream {
+    let Outcome { config, traced, ended, outputs, symbols, texts, results, .. } = outcome;
+    let (dropped_lines, streamed) = match outputs.stream {
         Some(stream) => stream.finish(),
         None => (0, Ok(())),
     };
+    let (exported, profile) = match outputs.export {
+        Some(Export::Perfetto(trace)) => (trace.finish(&results.open, &results.stacks), None),
+        Some(Export::Profile(profile)) => ((0, Ok(())), Some(profile)),
+        None => ((0, Ok(())), None),
+    };
+    let (dropped_waits, exported) = exported;
     let (ended, end_error) = match ended {
         Ok(ended) => (ended, None),
         Err(error) => (None, Some(error)),
     };
     let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
-    let quality = quality(&results, stats, dropped_lines, config.plan.stacks);
+    let quality = quality(&results, stats, dropped_lines + dropped_waits, config.plan.stacks);
     let quality = Quality { own_cpu_ns: outcome.own_cpu_ns, ..quality };
     let rows = rows(config, &results, Table::Locks);
     let further = further(config, &results);
@@ -77,13 +83,15 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         stacks: &results.stacks,
         cgroups: texts.cgroups.as_deref(),
     };
-    let printed = print(config, &outcome.info, &summary, outcome.file, streamed.is_ok());
+    let all = Printed { info: &outcome.info, summary: &summary, profile: profile.as_ref() };
+    let printed = print(config, &all, outcome.file, streamed.is_ok());
     let mut status = status(config, &quality, &traced);
     if disturbed(ended.as_ref(), &results, stats) {
         status = FAILED;
     }
     let streamed = streamed.map_err(|error| ("stdout".to_owned(), error));
-    let write_error = streamed.and(printed).err();
+    let exported = exported.map_err(|error| (place(config), error));
+    let write_error = streamed.and(exported).and(printed).err();
     let write_error = write_error.filter(|(_, error)| error.kind() != io::ErrorKind::BrokenPipe);
     let write_error =
         write_error.map(|(place, error)| anyhow::anyhow!("cannot write to {place}: {error}"));
@@ -91,6 +99,11 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         status = exit::tell(&error);
     }
     Ok(status)
+}
+
+/// Where the report goes.
+pub(super) fn place(config: &RecordConfig) -> String {
+    config.output.as_ref().map_or_else(|| "stdout".to_owned(), |path| path.display().to_string())
 }
 
 /// The tables that have any waits, but for the first one.

@@ -21,6 +21,7 @@ use crate::symbols::{Availability, Kallsyms};
 use super::args::RecordArgs;
 use super::config::{RecordConfig, Whose};
 use super::exit::{self, Usage};
+use super::exports::outputs;
 use super::facts::Facts;
 use super::meter::Meter;
 use super::notes::Notes;
@@ -29,7 +30,7 @@ use super::replay;
 use super::run::Run;
 use super::save::{self, Started};
 use super::saved_run::End;
-use super::stages::{Traced, engine, stream};
+use super::stages::{Traced, engine};
 
 /// Runs `ftlock record`.
 pub(super) fn run(args: &RecordArgs) -> anyhow::Result<u8> {
@@ -50,7 +51,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let symbols = Arc::new(kernel_symbols(config, &mut notes)?);
     let facts = Facts::new(config)?;
     let filters = facts.filters(config, &symbols)?;
-    let file = report_file(config)?;
+    let mut file = report_file(config)?;
     let Session { mut live, layout, decoder, own, tasks, namespace } = start(config, &mut notes)?;
     check_cpus(config, &live)?;
     let traced = Traced { layout, decoder, own, namespace, is_live: true, hearsay: Vec::new() };
@@ -85,7 +86,8 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         cpus: live.cpus().count(),
         command: &command,
     };
-    let mut stream = stream(config, &symbols, &facts, &info)?;
+    let info = ReportInfo { run: info, host: None, date: Some(meter.date), start_ns, end_ns: None };
+    let mut outputs = outputs(config, &symbols, &facts, &info, &mut file)?;
     let mut run = Run {
         config,
         signals,
@@ -102,13 +104,13 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         blocked,
         blocked_told: false,
     };
-    let traced = catch_unwind(AssertUnwindSafe(|| run.trace(&mut live, &mut engine, &mut stream)));
+    let traced = catch_unwind(AssertUnwindSafe(|| run.trace(&mut live, &mut engine, &mut outputs)));
     let traced = traced.unwrap_or_else(|_| Err(anyhow!("internal error, as told above")));
     run.notes.clear();
     let (duration, end_ns) = (run.meter.elapsed(), live.now_ns().ok());
     save::tell_last_tasks(&mut live, namespace);
     let ended = match &traced {
-        Ok(_) => live.stop(engine.as_mut(), &mut stream).map(Some).map_err(anyhow::Error::from),
+        Ok(_) => live.stop(engine.as_mut(), &mut outputs).map(Some).map_err(anyhow::Error::from),
         // Whatever failed may fail again: remove the instance, keep what was seen.
         Err(_) => Ok(None),
     };
@@ -134,16 +136,10 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     };
     let status = conclude(Outcome {
         config,
-        info: ReportInfo {
-            run: info,
-            host: Some(&host),
-            date: Some(run.meter.date),
-            start_ns,
-            end_ns,
-        },
+        info: ReportInfo { host: Some(&host), end_ns, ..info },
         traced,
         ended,
-        stream,
+        outputs,
         file,
         symbols: &symbols,
         texts: facts.texts(),

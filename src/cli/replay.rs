@@ -36,7 +36,7 @@ fn read_paced(
     tick: Duration,
     mut signals: Signals,
 ) -> anyhow::Result<Ending> {
-    let Reading { offline, engine, stream, notes } = reading;
+    let Reading { offline, engine, outputs, notes } = reading;
     let started = Instant::now();
     offline.read(engine);
     let first_ns = offline.first_ns().unwrap_or(0);
@@ -45,16 +45,14 @@ fn read_paced(
         let now_ns = first_ns.saturating_add(u64::try_from(gone.as_nanos()).unwrap_or(u64::MAX));
         while offline.read_up_to_ns() <= now_ns {
             let up_to_ns = offline.read_up_to_ns();
-            offline.process(engine, up_to_ns, stream);
+            offline.process(engine, up_to_ns, outputs);
             offline.read(engine);
         }
         let is_over = offline.read_up_to_ns() == u64::MAX && offline.is_processed(engine);
-        offline.process(engine, if is_over { u64::MAX } else { now_ns }, stream);
-        if let Some(stream) = stream {
-            stream.flush();
-            if let Some(kind) = stream.queue().failed() {
-                return Ok(Ending::of_write(kind));
-            }
+        offline.process(engine, if is_over { u64::MAX } else { now_ns }, outputs);
+        outputs.flush();
+        if let Some(kind) = outputs.failed() {
+            return Ok(Ending::of_write(kind));
         }
         if is_over {
             return Ok(Ending::TargetsGone);

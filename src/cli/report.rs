@@ -5,12 +5,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::cmdline_cache::Hierarchy;
 use crate::event::{Cpu, LockFlags};
 use crate::output::{ReportInfo, RunInfo};
-use crate::pipeline::{Ended, Engine, Extras, Offline, Results, Stream, Tiding};
+use crate::pipeline::{Ended, Engine, Extras, Offline, Outputs, Results, Tiding};
 
 use super::args::ReportArgs;
 use super::common_args::CommonArgs;
 use super::config::{RecordConfig, Whose, cpus};
 use super::exit::{self, FAILED, Lacking, Usage};
+use super::exports::outputs;
 use super::facts::Facts;
 use super::notes::Notes;
 use super::outcome::{Outcome, conclude};
@@ -18,7 +19,7 @@ use super::record::report_file;
 use super::recording::Recording;
 use super::run::Ending;
 use super::saved_run::SavedRun;
-use super::stages::{engine, stream};
+use super::stages::engine;
 
 /// Runs `ftlock report`.
 pub(super) fn run(args: &ReportArgs) -> anyhow::Result<u8> {
@@ -147,7 +148,7 @@ fn lacking(asked: Extras, recorded: Extras) -> Option<(&'static str, &'static st
 pub(super) struct Reading<'a, 's> {
     pub(super) offline: Offline,
     pub(super) engine: Engine,
-    pub(super) stream: Option<Stream<'s>>,
+    pub(super) outputs: Outputs<'s>,
     pub(super) notes: &'a mut Notes,
 }
 
@@ -165,7 +166,7 @@ pub(super) fn show(
     let hierarchy = hierarchy.map(|it| Hierarchy::of_recording(it.id, it.is_nested));
     let facts = Facts::of_recording(config, hierarchy);
     let filters = facts.filters(config, &symbols)?;
-    let file = report_file(config)?;
+    let mut file = report_file(config)?;
     let cpus = saved.map(|saved| saved.run.cpus.iter().map(|&cpu| Cpu(cpu)).collect());
     let (gaps, tidings) =
         saved.map(|saved| (saved.gaps.clone(), saved.tidings.clone())).unwrap_or_default();
@@ -193,31 +194,32 @@ pub(super) fn show(
         cpus: offline.cpus().count(),
         command: &command,
     };
-    let stream = stream(config, &symbols, &facts, &info)?;
-    let mut reading = Reading { offline, engine, stream, notes: &mut notes };
+    let start = saved.and_then(|saved| saved.start);
+    let end = saved.and_then(|saved| saved.end.as_ref());
+    let info = ReportInfo {
+        run: info,
+        host: recording.host(),
+        date: start.map(|start| date(start.date_ns)),
+        start_ns: start.map(|start| start.at_ns),
+        end_ns: end.and_then(|end| end.at_ns),
+    };
+    let outputs = outputs(config, &symbols, &facts, &info, &mut file)?;
+    let mut reading = Reading { offline, engine, outputs, notes: &mut notes };
     let ending = read(&mut reading);
-    let Reading { offline, engine, stream, .. } = reading;
+    let Reading { offline, engine, outputs, .. } = reading;
     notes.clear();
     let results = engine.finish();
     let is_whole = offline.faults().is_empty();
     for fault in offline.faults() {
         notes.say(format!("{fault}: the rest of that ring is left out"));
     }
-    let start = saved.and_then(|saved| saved.start);
-    let end = saved.and_then(|saved| saved.end.as_ref());
     let stats = if is_whole { recording.stats() } else { Vec::new() };
     let status = conclude(Outcome {
         config,
-        info: ReportInfo {
-            run: info,
-            host: recording.host(),
-            date: start.map(|start| date(start.date_ns)),
-            start_ns: start.map(|start| start.at_ns),
-            end_ns: end.and_then(|end| end.at_ns),
-        },
+        info,
         traced: ending,
         ended: Ok(Some(Ended { stats, ..Ended::default() })),
-        stream,
+        outputs,
         file,
         symbols: &symbols,
         texts: facts.texts(),
@@ -246,16 +248,14 @@ fn duration(saved: Option<&SavedRun>, offline: &Offline, results: &Results) -> D
 
 /// Reads as fast as it goes.
 pub(super) fn read_all(reading: &mut Reading<'_, '_>) -> anyhow::Result<Ending> {
-    let Reading { offline, engine, stream, notes } = reading;
+    let Reading { offline, engine, outputs, notes } = reading;
     loop {
         offline.read(engine);
         let up_to_ns = offline.read_up_to_ns();
-        offline.process(engine, up_to_ns, stream);
-        if let Some(stream) = stream {
-            stream.flush_and_wait();
-            if let Some(kind) = stream.queue().failed() {
-                return Ok(Ending::of_write(kind));
-            }
+        offline.process(engine, up_to_ns, outputs);
+        outputs.flush_and_wait();
+        if let Some(kind) = outputs.failed() {
+            return Ok(Ending::of_write(kind));
         }
         if up_to_ns == u64::MAX {
             return Ok(Ending::TargetsGone);

@@ -9,8 +9,8 @@ use anyhow::Context;
 use crate::cmdline_cache::proc::PidNamespace;
 use crate::output::text;
 use crate::pipeline::{
-    Engine, Live, Saver, Signals, SinceBefore, Stream, Watched, Workload, futex_owner, status_code,
-    stream_blocked, stream_open,
+    Engine, Live, Outputs, Saver, Signals, SinceBefore, Stream, Watched, Workload, futex_owner,
+    status_code, stream_blocked, stream_open,
 };
 use crate::symbols::Kallsyms;
 
@@ -82,7 +82,7 @@ impl Run<'_> {
         &mut self,
         live: &mut Live,
         engine: &mut Option<Engine>,
-        stream: &mut Option<Stream<'_>>,
+        outputs: &mut Outputs<'_>,
     ) -> anyhow::Result<Ending> {
         let tick = match engine {
             Some(_) => self.config.tick,
@@ -92,13 +92,13 @@ impl Run<'_> {
             let unread = live.wait(tick)?;
             self.signals.drain();
             let than = self.when_wait;
-            let mut sink = Trigger { stream, than, found: None };
+            let mut sink = Trigger { outputs, than, found: None };
             live.pump(engine.as_mut(), &mut sink)?;
             if let Some(wait) = sink.found {
                 self.found(live, wait);
             }
             if let Some(engine) = engine {
-                self.tell_lasting(engine, stream);
+                self.tell_lasting(engine, &mut outputs.stream);
             }
             save::tell_news(live, engine.as_mut());
             // From a loss on until tasks are looked at anew.
@@ -108,13 +108,11 @@ impl Run<'_> {
             if let Some(engine) = engine.as_ref().filter(in_doubt) {
                 save::tell_window(live, engine.processed_ns());
             }
-            if let Some(stream) = stream {
-                stream.flush();
-                if let Some(kind) = stream.queue().failed() {
-                    return Ok(self.stop_command(Ending::of_write(kind)));
-                }
+            outputs.flush();
+            if let Some(kind) = outputs.failed() {
+                return Ok(self.stop_command(Ending::of_write(kind)));
             }
-            if unread && stream.is_some() {
+            if unread && outputs.stream.is_some() {
                 return Ok(self.stop_command(Ending::Unread));
             }
             if let Some(ending) = self.over()? {

@@ -24,7 +24,7 @@ const MAX_NAMES: usize = 1 << 18;
 
 /// Lines of the stream that may wait for their reader, and for a CPU to write them on a machine
 /// that is overloaded: half a minute of a busy one's waits.
-const STREAM_BYTES: usize = 128 << 20;
+pub(super) const STREAM_BYTES: usize = 128 << 20;
 
 /// How what is traced looks.
 #[derive(Debug)]

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use crate::event::{Cpu, Gap};
-use crate::pipeline::{NamedWait, RawEvent, Sink, Stream};
+use crate::pipeline::{NamedWait, Outputs, RawEvent, Sink};
+use crate::symbols::StackTable;
 
 /// A sink that looks for a long wait.
 pub(super) struct Trigger<'a, 's> {
-    pub(super) stream: &'a mut Option<Stream<'s>>,
+    pub(super) outputs: &'a mut Outputs<'s>,
     /// Longer ones are looked for, if any.
     pub(super) than: Option<Duration>,
     /// How long the first one was.
@@ -15,19 +16,19 @@ pub(super) struct Trigger<'a, 's> {
 }
 
 impl Sink for Trigger<'_, '_> {
-    fn wait(&mut self, wait: &NamedWait) {
+    fn wait(&mut self, wait: &NamedWait, stacks: &StackTable) {
         let length = Duration::from_nanos(wait.wait.wait_ns());
         if self.found.is_none() && self.than.is_some_and(|than| length > than) {
             self.found = Some(length);
         }
-        self.stream.wait(wait);
+        self.outputs.wait(wait, stacks);
     }
 
     fn event(&mut self, event: &RawEvent<'_>) {
-        self.stream.event(event);
+        self.outputs.event(event);
     }
 
     fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64) {
-        self.stream.gap(cpu, gap, before_ns);
+        self.outputs.gap(cpu, gap, before_ns);
     }
 }

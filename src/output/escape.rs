@@ -32,6 +32,29 @@ pub fn cell<'a>(name: &'a [u8], separator: &str) -> Cow<'a, str> {
     }
 }
 
+/// A name as a frame of a folded stack, which ends at a semicolon and, if it is the last one, at the
+/// blank before the weight. So these blanks are escaped: a first and a last one, and one with nothing but
+/// digits behind it, which would be read as a weight too. Whatever XML cannot hold is escaped as well. Never
+/// empty: an empty name is `\x00`.
+pub fn frame(name: &[u8]) -> Cow<'_, str> {
+    let is_blank_to_keep = |place: usize| {
+        let behind = name.get(place + 1..).unwrap_or_default();
+        place > 0 && behind.iter().any(|byte| !byte.is_ascii_digit() && !b". ".contains(byte))
+    };
+    match name {
+        [] => Cow::Borrowed("\\x00"),
+        name => escape(
+            name,
+            |place, c| match c {
+                ' ' => !is_blank_to_keep(place),
+                ';' | '\u{fffe}' | '\u{ffff}' => true,
+                c => is_hidden(c),
+            },
+            looks_escaped,
+        ),
+    }
+}
+
 /// A name as a JSON string's content (the JSON writer escapes control characters itself).
 ///
 /// Bytes that are not UTF-8 become `\xNN`.
@@ -106,7 +129,7 @@ fn push_byte(text: &mut String, byte: u8) {
 
 #[cfg(test)]
 mod tests {
-    use super::{cell, json_name, terminal};
+    use super::{cell, frame, json_name, terminal};
     use proptest::prelude::*;
     use std::borrow::Cow;
 
@@ -156,6 +179,27 @@ mod tests {
     }
 
     #[test]
+    fn frames_end_where_they_should_and_can_stand_in_xml() {
+        let table: [(&[u8], &str); 12] = [
+            (b"kworker/0:1-events", "kworker/0:1-events"),
+            (b"Web Content", "Web Content"),
+            (b"nfs_lookup [nfs]", "nfs_lookup [nfs]"),
+            (b"a;b", "a\\x3bb"),
+            (b"a\\x3bb", "a\\\\x3bb"),
+            (b"pool 12", "pool\\x2012"),
+            (b"pool 1 2 x", "pool 1 2 x"),
+            (b"pool 1 2", "pool\\x201\\x202"),
+            (b" a ", "\\x20a\\x20"),
+            (b"a\nb", "a\\nb"),
+            ("\u{ffff}".as_bytes(), "\\u{ffff}"),
+            (b"", "\\x00"),
+        ];
+        for (name, expected) in table {
+            assert_eq!(frame(name), expected, "{}", name.escape_ascii());
+        }
+    }
+
+    #[test]
     fn a_plain_name_is_not_copied() {
         assert!(matches!(terminal(b"hackbench"), Cow::Borrowed(_)));
         assert!(matches!(json_name(b"hackbench"), Cow::Borrowed(_)));
@@ -178,6 +222,8 @@ mod tests {
             b"\xc2\x85",
             b",",
             b"=",
+            b";",
+            b" ",
         ];
         prop::collection::vec(prop::sample::select(pieces), 0..6).prop_map(|p| p.concat())
     }
@@ -188,7 +234,7 @@ mod tests {
             let distinct = |texts: Vec<Cow<'_, str>>| {
                 texts.into_iter().collect::<std::collections::HashSet<_>>().len()
             };
-            for escape in [terminal, json_name] {
+            for escape in [terminal, json_name, frame] {
                 prop_assert_eq!(distinct(names.iter().map(|n| escape(n)).collect()), names.len());
             }
             for separator in ["", ","] {

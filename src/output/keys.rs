@@ -1,5 +1,6 @@
 //! What a row stands for, as columns: declared once for the table and the machine formats.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Summary;
@@ -8,7 +9,7 @@ use super::escape::terminal;
 use super::lock::KnownLock;
 use super::text::{caller_text, comm_text, reason_text};
 use crate::event::{Comm, StackId, Tid, WaitKind};
-use crate::report::{By, ChainId, Part, RowKey, Table};
+use crate::report::{By, ChainId, Owner, Part, RowKey, Table};
 use crate::symbols::{Kallsyms, Waiter};
 
 /// What stands where the name of a row would, if it holds what found no room.
@@ -44,6 +45,22 @@ pub(super) enum KeyValue {
     Bytes(Vec<u8>),
     /// What is not known.
     Unknown,
+}
+
+impl KeyValue {
+    /// The value as it is; addresses begin with `0x`. None where it is not known.
+    pub(super) fn bytes(&self) -> Option<Cow<'_, [u8]>> {
+        Some(match self {
+            KeyValue::Number(number) => number.to_string().into_bytes().into(),
+            KeyValue::Flag(flag) => flag.to_string().into_bytes().into(),
+            KeyValue::Address(address) => format!("{address:#x}").into_bytes().into(),
+            KeyValue::Text(text) => text.as_bytes().into(),
+            KeyValue::Name(comm) => comm.as_bytes().into(),
+            KeyValue::Cgroup(path) => (&**path).into(),
+            KeyValue::Bytes(text) => text.into(),
+            KeyValue::Unknown => return None,
+        })
+    }
 }
 
 const fn number(id: &'static str, title: &'static str, width: usize) -> KeyColumn {
@@ -224,6 +241,14 @@ fn function(caller: Option<u64>, symbols: &Kallsyms) -> KeyValue {
 pub(super) fn stack_of(key: &RowKey) -> Option<StackId> {
     key.parts().find_map(|part| match part {
         Part::Stack(stack, _) => *stack,
+        _ => None,
+    })
+}
+
+/// The thread that a row stands for, if it does for one.
+pub(super) fn tid_of(key: &RowKey) -> Option<Tid> {
+    key.parts().next().and_then(|part| match part {
+        Part::Task { tid, .. } | Part::Owner(Some(Owner { tid, .. })) => Some(*tid),
         _ => None,
     })
 }

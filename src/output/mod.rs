@@ -5,10 +5,15 @@
 
 pub mod csv;
 pub mod escape;
+#[cfg(feature = "flamegraph")]
+pub mod flamegraph;
+pub mod folded;
 pub mod footer;
+pub mod html;
 pub mod json;
 pub mod latency_stats;
 pub mod perf_csv;
+pub mod perfetto;
 pub mod table;
 pub mod text;
 

@@ -1,8 +1,10 @@
 //! Values for the writers' tests.
 
-use super::StreamWait;
+use super::{ReportInfo, RunInfo, Section, StreamWait, Summary};
 use crate::event::{Comm, Context, Cpu, LockFlags, StackId, Tid};
-use crate::report::{Cause, FutexId, Table, Witness};
+use crate::report::{
+    By, COLUMNS, Cause, Chains, FutexId, Quality, Row, RowKey, RowStats, Table, Witness,
+};
 use crate::symbols::{
     CallerFinder, DerivedName, Kallsyms, LockName, NamedBy, StackTable, UserName,
 };
@@ -93,6 +95,69 @@ pub(super) fn pipe_wait(comm: &Comm) -> StreamWait<'_> {
         uncertain: false,
     }
 }
+
+/// A row with two waits of together `wait_total_ns`.
+pub(super) fn row(key: RowKey, wait_total_ns: u64) -> Row {
+    Row { key, stats: RowStats { contended: 2, wait_total_ns, ..RowStats::default() } }
+}
+
+/// Does something with the report of these rows, which add up to all there is.
+pub(super) fn with_report<T>(
+    by: &[By],
+    rows: &[Row],
+    further: &[(Table, Vec<By>, Vec<Row>)],
+    read: impl FnOnce(&Summary<'_>) -> T,
+) -> T {
+    let sum = |rows: &[Row]| RowStats {
+        contended: rows.iter().map(|row| row.stats.contended).sum(),
+        wait_total_ns: rows.iter().map(|row| row.stats.wait_total_ns).sum(),
+        ..RowStats::default()
+    };
+    let totals: Vec<RowStats> = further.iter().map(|(_, _, rows)| sum(rows)).collect();
+    let columns: Vec<_> = COLUMNS.iter().take(3).collect();
+    let sections = further.iter().zip(&totals).map(|((table, by, rows), totals)| Section {
+        table: *table,
+        by: by.clone(),
+        rows: rows.clone(),
+        totals,
+        columns: &columns,
+    });
+    let sections: Vec<Section<'_>> = sections.collect();
+    read(&Summary {
+        table: Table::Locks,
+        split: false,
+        holders: false,
+        further: &sections,
+        by,
+        columns: &columns,
+        rows,
+        totals: &sum(rows),
+        open: &[],
+        blocked: &[],
+        quality: &Quality::default(),
+        duration_ns: 1_000_000_000,
+        lock_names: &lock_names(),
+        futex_names: &futex_names(),
+        chains: &Chains::new(0),
+        symbols: &symbols(),
+        stacks: &stacks(),
+        cgroups: None,
+    })
+}
+
+/// A run of a command that has a hostile name.
+pub(super) const RUN: ReportInfo<'static> = ReportInfo {
+    run: RunInfo {
+        clock: "mono",
+        kernel: "6.18.0",
+        cpus: 2,
+        command: &[b"make", b"</title><b>\x1b"],
+    },
+    host: Some("host"),
+    date: None,
+    start_ns: Some(12_000_000_000),
+    end_ns: Some(13_000_000_000),
+};
 
 /// What a writer writes.
 pub(super) fn written(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> String {

@@ -1,14 +1,12 @@
 //! The table at the end of a run, in the shape of `perf lock contention`.
 
 use super::escape::terminal;
-use super::keys::{KeyColumn, OVERFLOW, columns, lock_rule, shown, stack_of, values};
+use super::keys::{KeyColumn, OVERFLOW, columns, lock_rule, shown, stack_of, tid_of, values};
 use super::machine::{Figure, figures};
 use super::text::{Seconds, caller_text, task_text};
 use super::{Summary, footer, hist};
 use crate::event::{Context, StackId, WaitKind};
-use crate::report::{
-    By, Identity, Owner, Part, Quality, Row, RowKey, RowStats, Unit, Witness, scaled,
-};
+use crate::report::{By, Identity, Part, Quality, Row, RowKey, RowStats, Unit, Witness, scaled};
 use anstyle::Style;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -195,10 +193,7 @@ impl Cells {
     }
 
     fn texts(&self, row: &Row, summary: &Summary<'_>) -> Vec<String> {
-        let tid = row.key.parts().next().and_then(|part| match part {
-            Part::Task { tid, .. } | Part::Owner(Some(Owner { tid, .. })) => Some(*tid),
-            _ => None,
-        });
+        let tid = tid_of(&row.key);
         let values = values(&row.key, &self.columns, summary);
         let mut texts: Vec<String> = values.iter().map(|value| shown(value, tid)).collect();
         let rule = lock_rule(&row.key, summary);

@@ -109,7 +109,7 @@ fn type_text(wait: &StreamWait<'_>) -> &'static str {
 }
 
 /// Where a lock was wanted; of a futex its address, of a sleep its reason.
-fn place_text(wait: &StreamWait<'_>, symbols: &Kallsyms) -> String {
+pub(super) fn place_text(wait: &StreamWait<'_>, symbols: &Kallsyms) -> String {
     match (wait.cause, wait.reason) {
         (_, Some(reason)) => reason_text(reason, symbols),
         (Cause::Futex(_), None) => {

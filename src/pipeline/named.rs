@@ -4,7 +4,7 @@ use crate::aggregate::{Sample, Split};
 use crate::cmdline_cache::{Certainty, Fact, TaskName};
 use crate::contention::{Cause, Evidence, Holder, OffCpu, OpenWait, Process, Wait};
 use crate::event::{Comm, LeftAs, Reason};
-use crate::report::{ChainId, Holders, ItsHolder, RowStats, Table, Witness};
+use crate::report::{ChainId, Holders, ItsHolder, RowStats, Series, Table, Witness};
 use crate::symbols::LockName;
 
 /// Whoever had the lock, under its name when it let it go.
@@ -95,6 +95,11 @@ pub struct Kept {
 }
 
 impl NamedWait {
+    /// What it is drawn as over time.
+    pub(super) fn series(&self) -> Series {
+        Series { idle: self.table.is_idle(), kind: self.wait.cause.kind() }
+    }
+
     /// What a row keeps of it if it is the row's longest.
     pub(super) fn witness(&self) -> Witness {
         let begin = &self.wait.begin;

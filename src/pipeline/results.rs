@@ -16,8 +16,8 @@ use super::user_names::NamesGivenUp;
 
 /// Where a window's results go, each in the order of time.
 pub trait Sink {
-    /// A finished wait that is kept.
-    fn wait(&mut self, wait: &NamedWait);
+    /// A finished wait that is kept; its stack is one of `stacks`.
+    fn wait(&mut self, wait: &NamedWait, stacks: &StackTable);
     /// Any event, in raw mode.
     fn event(&mut self, event: &RawEvent<'_>);
     /// Events were lost on a CPU, up to `before_ns`.
@@ -26,8 +26,8 @@ pub trait Sink {
 
 /// A stream that is not wanted.
 impl<S: Sink> Sink for Option<S> {
-    fn wait(&mut self, wait: &NamedWait) {
-        self.iter_mut().for_each(|sink| sink.wait(wait));
+    fn wait(&mut self, wait: &NamedWait, stacks: &StackTable) {
+        self.iter_mut().for_each(|sink| sink.wait(wait, stacks));
     }
 
     fn event(&mut self, event: &RawEvent<'_>) {

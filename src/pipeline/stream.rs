@@ -45,9 +45,6 @@ pub struct Shows {
     pub holders: bool,
 }
 
-/// What may wait to be written where there is no hurry.
-const WAITING_BYTES: usize = 1 << 20;
-
 /// Turns results into lines and queues them, a window at a time.
 #[derive(Debug)]
 pub struct Stream<'a> {
@@ -99,12 +96,6 @@ impl<'a> Stream<'a> {
         self.queue.push(std::mem::take(&mut self.lines), std::mem::take(&mut self.count));
     }
 
-    /// Hands them over, and waits for whoever reads them: for a source that does not run away.
-    pub fn flush_and_wait(&mut self) {
-        self.flush();
-        self.queue.wait(WAITING_BYTES);
-    }
-
     /// The queue, to ask how it fares or to end it.
     pub fn queue(&self) -> &Queue {
         &self.queue
@@ -132,25 +123,13 @@ impl<'a> Stream<'a> {
 }
 
 impl Sink for Stream<'_> {
-    fn wait(&mut self, named: &NamedWait) {
-        let comm = known_comm(&named.name);
-        let symbols = self.symbols;
-        // Of a sleep both are known without further events.
-        let is_sleep = named.reason.is_some();
-        let cgroup = fact_text(named.cgroup, self.texts.cgroups.as_deref());
-        let cmdline = fact_text(named.cmdline, self.texts.cmdlines.as_deref());
-        let wait = StreamWait {
-            cgroup: cgroup.as_ref().map(Option::as_deref),
-            cmdline: cmdline.as_ref().map(Option::as_deref),
-            off_cpu: (self.shows.split || is_sleep).then_some(named.wait.off_cpu),
-            holder: (self.shows.holders || is_sleep)
-                .then(|| named.holder.as_ref().map(stream_holder)),
-            ..stream_wait(named, comm.as_ref())
-        };
-        self.line(|format, out| match format {
-            Format::Text => text::wait(&wait, symbols, out),
-            Format::Json => json::wait(&wait, symbols, out),
+    fn wait(&mut self, named: &NamedWait, _: &StackTable) {
+        let Stream { format, symbols, texts, shows, lines, count, .. } = self;
+        let written = told(named, texts, *shows, |wait| match format {
+            Format::Text => text::wait(wait, symbols, lines),
+            Format::Json => json::wait(wait, symbols, lines),
         });
+        *count += u64::from(written.is_ok());
     }
 
     fn event(&mut self, event: &RawEvent<'_>) {
@@ -182,6 +161,27 @@ impl Sink for Stream<'_> {
             Format::Json => json::loss(&loss, out),
         });
     }
+}
+
+/// What is told of a wait, for whoever writes it.
+pub(super) fn told<T>(
+    named: &NamedWait,
+    texts: &StreamTexts,
+    shows: Shows,
+    write: impl FnOnce(&StreamWait<'_>) -> T,
+) -> T {
+    let comm = known_comm(&named.name);
+    // Of a sleep both are known without further events.
+    let is_sleep = named.reason.is_some();
+    let cgroup = fact_text(named.cgroup, texts.cgroups.as_deref());
+    let cmdline = fact_text(named.cmdline, texts.cmdlines.as_deref());
+    write(&StreamWait {
+        cgroup: cgroup.as_ref().map(Option::as_deref),
+        cmdline: cmdline.as_ref().map(Option::as_deref),
+        off_cpu: (shows.split || is_sleep).then_some(named.wait.off_cpu),
+        holder: (shows.holders || is_sleep).then(|| named.holder.as_ref().map(stream_holder)),
+        ..stream_wait(named, comm.as_ref())
+    })
 }
 
 /// A text that is asked for, and the text itself where it is known.

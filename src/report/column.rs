@@ -88,6 +88,10 @@ pub static COLUMNS: [Column; 17] = [
 /// The columns that `--sched` adds.
 pub const SPLIT_FIELDS: [&str; 4] = ["spin", "blocked", "runnable", "preempted"];
 
+/// Those whose values add up over rows.
+const SUMS: [&str; 8] =
+    ["contended", "wait_total", "failed", "uncertain", "spin", "blocked", "runnable", "preempted"];
+
 /// The columns that sleeps have beside the default ones: a sleeper is on no CPU, and not robbed of one.
 pub const SLEEP_FIELDS: [&str; 2] = ["blocked", "runnable"];
 
@@ -106,6 +110,11 @@ impl Column {
     /// Whether rows can be sorted by it.
     pub fn is_number(&self) -> bool {
         !matches!(self.unit, Unit::Holder | Unit::HolderCaller)
+    }
+
+    /// Whether its values add up over rows, to that of all rows.
+    pub fn is_sum(&self) -> bool {
+        SUMS.contains(&self.id)
     }
 
     /// The column of that name.

@@ -10,10 +10,12 @@ mod cycles;
 mod identity;
 mod key;
 mod overhead;
+mod profile;
 mod quality;
 mod row;
 mod table;
 mod time;
+mod timeline;
 mod witness;
 
 pub use crate::aggregate::{Histogram, Sample, Split};
@@ -27,10 +29,12 @@ pub use cycles::cycles;
 pub use identity::Identity;
 pub use key::{FutexId, Owner, Part, RowKey};
 pub use overhead::Overhead;
+pub use profile::Profile;
 pub use quality::{CpuEvents, Holders, Quality};
 pub use row::{Row, select};
 pub use table::Table;
 pub use time::{Scaled, scaled};
+pub use timeline::{Series, Timeline};
 pub use witness::{ItsHolder, Witness};
 
 /// The figures of a row.

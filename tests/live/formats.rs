@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::decoder::decode;
 use crate::support::{assert_sound, ftlock, live};
 
 fn demo(arguments: &[&str]) -> (String, String) {
@@ -187,4 +188,44 @@ fn the_status_line_says_how_it_goes_and_leaves_no_trace() {
         assert!(line.starts_with("ftlock: ") && line.contains(" waits, "), "{line:?}");
         assert!(!line.contains('\n') && line.chars().count() < 60, "{line:?}");
     }
+}
+
+/// The trace and the lines are of one run: as many waits, each with its length, and an arrow for each holder.
+#[test]
+fn a_trace_for_perfetto_holds_the_waits_of_the_lines_beside_it() {
+    let Some(_alone) = live() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("waits.pftrace");
+    let place = file.to_str().unwrap();
+    let (lines, _) =
+        demo(&["--sched", "--stream", "json", "--format", "perfetto", "--output", place]);
+    let records: Vec<Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let waits: Vec<&Value> = records.iter().filter(|record| record["record"] == "wait").collect();
+    let decoded = decode(&std::fs::read(&file).unwrap());
+    let ended = decoded.slices.iter().filter(|slice| !slice.is_instant && slice.category != "loss");
+    let mut slices: Vec<(u64, u64, String)> =
+        ended.filter_map(|slice| Some((slice.begin, slice.end?, slice.category.clone()))).collect();
+    let kind = |wait: &Value| wait["kind"].as_str().unwrap().to_owned();
+    let mut expected: Vec<_> =
+        waits.iter().map(|wait| (number(&wait["ts"]), number(&wait["end"]), kind(wait))).collect();
+    slices.sort();
+    expected.sort();
+    assert!(!expected.is_empty());
+    assert_eq!(slices, expected);
+    let mut held: Vec<u64> =
+        waits.iter().filter_map(|wait| wait["holder"]["ts"].as_u64()).collect();
+    let mut arrows: Vec<u64> =
+        decoded.arrows.iter().map(|(from, _)| decoded.slices[*from].begin).collect();
+    held.sort_unstable();
+    arrows.sort_unstable();
+    assert!(!held.is_empty());
+    assert_eq!(arrows, held);
+}
+
+#[test]
+fn what_is_not_text_is_not_for_a_terminal() {
+    let Some(said) = on_a_terminal("demo --format perfetto", &[]) else { return };
+    let expected = "--format perfetto is not for a terminal: name a file with --output FILE";
+    assert!(said.contains(expected) && !said.contains('\0'), "{said}");
 }

@@ -5,12 +5,16 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
+    clippy::cast_possible_truncation,
     reason = "a test may stop at whatever is not as it should be, and says what it skipped"
 )]
 
 mod accounting;
 mod cases;
 mod columns;
+#[path = "../exports/decoder.rs"]
+#[allow(dead_code, reason = "the other tests ask more of it")]
+mod decoder;
 mod endings;
 mod formats;
 mod futexes;

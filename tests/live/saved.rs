@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::decoder::decode;
 use crate::support::{self, Recording, compiled, ftlock, live};
 
 /// The report of a file.
@@ -61,7 +62,7 @@ fn a_report_is_the_runs_own_table_in_every_view() {
     let log = folder.path().join("log");
     let crowd = compiled("crowd.c", folder.path());
     let crowd = crowd.as_ref().map(|crowd| crowd.to_str().unwrap());
-    let views: [&[&str]; 10] = [
+    let views: [&[&str]; 12] = [
         &["-v", "--hist"],
         &["--by", "stack,type", "-F", "p50,p99,contended,share", "-k", "p99"],
         &["--by", "lock", "-E", "3"],
@@ -72,6 +73,8 @@ fn a_report_is_the_runs_own_table_in_every_view() {
         &["-Y", "rwsem,mutex", "--min-wait", "1ms"],
         &["--format", "json", "--holder-stack", "-F", "holder,holder_caller,contended"],
         &["-x", ",", "--comm", "ftlock"],
+        &["--format", "folded"],
+        &["--format", "html", "--sched", "--by", "comm,lock"],
     ];
     for (number, view) in views.iter().enumerate() {
         let how: &[&str] = if number % 2 == 0 { &[] } else { &["--file-version", "6"] };
@@ -90,6 +93,28 @@ fn a_report_is_the_runs_own_table_in_every_view() {
             assert_eq!(events_read(&json(&trace)), events, "{view:?}");
         }
     }
+}
+
+/// Windows differ, and so does what is told first; slices, arrows and counters are the same.
+#[test]
+fn a_trace_for_perfetto_made_later_is_the_one_of_the_run() {
+    let Some(_alone) = live() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let view = ["--format", "perfetto", "--sched"];
+    let (trace, of_run) = record(&folder, &[], &view, &workload("300ms"));
+    let later = report(&trace, &view).stdout;
+    let shown = |bytes: &[u8]| {
+        let decoded = decode(bytes);
+        let slices = decoded.slices.iter().map(|slice| {
+            (slice.begin, slice.end, slice.name.clone(), slice.depth, slice.arguments.clone())
+        });
+        let mut slices: Vec<_> = slices.collect();
+        slices.sort();
+        (slices, decoded.arrows.len(), decoded.counters, decoded.processes)
+    };
+    let (of_run, later) = (shown(&of_run), shown(&later));
+    assert!(of_run.0.len() > 10 && of_run.1 > 0);
+    assert!(of_run == later, "{of_run:#?}\n{later:#?}");
 }
 
 /// Two programs that do little but wait for each other.

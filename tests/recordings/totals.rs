@@ -29,7 +29,7 @@ pub(crate) struct Collected {
 }
 
 impl Sink for Collected {
-    fn wait(&mut self, wait: &NamedWait) {
+    fn wait(&mut self, wait: &NamedWait, _: &StackTable) {
         self.waits.push(*wait);
     }
 

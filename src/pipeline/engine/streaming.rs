@@ -16,7 +16,7 @@ impl Engine {
         let of_lanes = self.lanes.iter().flat_map(|lane| &lane.named);
         let mut named: Vec<&NamedWait> = of_lanes.chain(&self.named).collect();
         named.sort_by_key(|named| (named.wait.end_ns, named.wait.begin.stamp));
-        named.into_iter().for_each(|named| sink.wait(named));
+        named.into_iter().for_each(|named| sink.wait(named, &self.decoding.stacks));
     }
 
     /// In the order in which they happened; `counts` is how many of each lane.

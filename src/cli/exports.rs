@@ -1,0 +1,54 @@
+//! What the report's format needs beside the rows.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use anyhow::Context;
+
+use crate::output::ReportInfo;
+use crate::output::perfetto::Trace;
+use crate::pipeline::{Export, Extras, Outputs, PerfettoExport, Queue, Shows};
+use crate::report::Profile;
+use crate::symbols::Kallsyms;
+
+use super::config::RecordConfig;
+use super::facts::Facts;
+use super::formats::Report;
+use super::stages::{STREAM_BYTES, stream};
+
+/// Where waits go while the run lasts; a report that is written then takes the file.
+pub(super) fn outputs<'a>(
+    config: &RecordConfig,
+    symbols: &'a Kallsyms,
+    facts: &Facts,
+    info: &ReportInfo<'_>,
+    file: &mut Option<File>,
+) -> anyhow::Result<Outputs<'a>> {
+    Ok(Outputs {
+        stream: stream(config, symbols, facts, &info.run)?,
+        export: export(config, symbols, facts, info, file)?,
+    })
+}
+
+fn export<'a>(
+    config: &RecordConfig,
+    symbols: &'a Kallsyms,
+    facts: &Facts,
+    info: &ReportInfo<'_>,
+    file: &mut Option<File>,
+) -> anyhow::Result<Option<Export<'a>>> {
+    match config.format {
+        Report::Perfetto => {}
+        Report::Html => return Ok(Some(Export::Profile(Profile::default()))),
+        _ => return Ok(None),
+    }
+    let out: Box<dyn Write + Send> = match file.take() {
+        Some(file) => Box::new(file),
+        None => Box::new(io::stdout()),
+    };
+    let queue = Queue::new(out, STREAM_BYTES).context("cannot start the trace's thread")?;
+    let Extras { split, holders, .. } = config.plan.extras;
+    let told = (facts.texts(), Shows { split, holders });
+    let trace = PerfettoExport::new(Trace::new(info), symbols, told, queue);
+    Ok(Some(Export::Perfetto(Box::new(trace))))
+}

@@ -1,0 +1,18 @@
+//! What other programs read: written by the program from its bundled recording, which is the same
+//! everywhere and needs no right to trace, and read back in another way.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::print_stdout,
+    reason = "a test may stop at whatever is not as it should be"
+)]
+
+mod browser;
+mod decoder;
+mod folded;
+mod html;
+mod perfetto;
+mod support;
