@@ -45,6 +45,25 @@ pub struct Sleepers {
     pub counts: CauseCounts,
 }
 
+/// A window's finished waits, to be found by their task.
+#[derive(Debug)]
+pub struct Finished<'a>(Vec<&'a Wait>);
+
+impl<'a> Finished<'a> {
+    /// In whichever order they come.
+    pub fn new(waits: &'a [Wait]) -> Finished<'a> {
+        let mut waits: Vec<&Wait> = waits.iter().collect();
+        waits.sort_by_key(|wait| wait.begin.tid);
+        Finished(waits)
+    }
+
+    fn of(&self, tid: Tid) -> &[&'a Wait] {
+        let begin = self.0.partition_point(|wait| wait.begin.tid < tid);
+        let behind = self.0.get(begin..).unwrap_or(&[]);
+        behind.get(..behind.partition_point(|wait| wait.begin.tid == tid)).unwrap_or(&[])
+    }
+}
+
 /// An end without a begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unmatched {
@@ -118,16 +137,13 @@ impl Sleepers {
 
     /// Whether the task waits, or waited in `finished`, around a wait for `inner` that began at
     /// `head`, for a lock that `inner` is a part of.
-    pub fn encloses(&self, finished: &[Wait], inner: u64, head: &Head) -> bool {
+    pub fn encloses(&self, finished: &Finished<'_>, inner: u64, head: &Head) -> bool {
         let part_of =
             |outer: u64| inner.checked_sub(outer).is_some_and(|at| at > 0 && at < LOCK_SIZE_BYTES);
         let open = self.waiters.get(&head.tid).map_or(&[][..], Nest::open);
         open.iter().any(|wait| wait.begin.stamp < head.stamp && part_of(wait.lock))
-            || finished.iter().any(|wait| {
-                wait.begin.tid == head.tid
-                    && wait.begin.stamp < head.stamp
-                    && wait.end_ns >= head.ts_ns
-                    && part_of(wait.lock)
+            || finished.of(head.tid).iter().any(|wait| {
+                wait.begin.stamp < head.stamp && wait.end_ns >= head.ts_ns && part_of(wait.lock)
             })
     }
 

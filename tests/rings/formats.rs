@@ -18,6 +18,11 @@ type Event = (&'static str, u16, &'static [(&'static str, usize, usize)]);
 
 /// The formats of all of them.
 pub(crate) fn formats() -> Vec<EventFormat> {
+    format_texts().iter().map(|text| EventFormat::parse(text).unwrap()).collect()
+}
+
+/// The texts of the formats, as the kernel's `format` files have them.
+pub(crate) fn format_texts() -> Vec<String> {
     let events: [Event; 5] = [
         ("contention_begin", BEGIN, &[("void * lock_addr", 8, 8), ("unsigned int flags", 16, 4)]),
         ("contention_end", END, &[("void * lock_addr", 8, 8), ("int ret", 16, 4)]),
@@ -37,9 +42,11 @@ pub(crate) fn formats() -> Vec<EventFormat> {
         let fields = fields.iter().map(|(declaration, offset, size)| {
             format!("\tfield:{declaration};\toffset:{offset};\tsize:{size};\tsigned:0;\n")
         });
-        format!("name: {name}\nID: {id}\nformat:\n{COMMON}\n{}", fields.collect::<String>())
+        let fields: String = fields.collect();
+        let print = "print fmt: \"%d\", REC->common_pid";
+        format!("name: {name}\nID: {id}\nformat:\n{COMMON}\n{fields}\n{print}\n")
     };
-    events.map(|event| EventFormat::parse(&text(event)).unwrap()).into()
+    events.map(text).into()
 }
 
 /// What happens on a CPU, on top of a task.

@@ -15,8 +15,10 @@ mod machine;
 mod page;
 mod stages;
 
-pub(crate) use formats::formats;
+#[allow(unused_imports, reason = "each user takes what it needs")]
+pub(crate) use formats::{format_texts, formats};
 pub(crate) use machine::{TruthWait, generate};
+#[allow(unused_imports, reason = "each user takes what it needs")]
 pub(crate) use stages::engine;
 
 /// The size of a generated sub-buffer: what a page of 4 KiB holds with its header.

@@ -1,5 +1,6 @@
 //! A window's waits get their names, and go into the rows.
 
+use crate::contention::Finished;
 use crate::report::{Part, RowKey, Table};
 
 use super::super::naming::Naming;
@@ -22,11 +23,11 @@ impl Engine {
 
     fn sum_spinners(&mut self, events: usize) {
         let (keep, aggregate) = (&self.keep, &self.aggregate);
-        let (sleepers, slept) = (&self.sleepers, &self.waits);
+        let (sleepers, slept) = (&self.sleepers, Finished::new(&self.waits));
         let with = Naming::new(&self.cache, &self.decoding.stacks, &self.mmap_locks, &self.spaces);
         on_each(&mut self.lanes, events, |lane| {
             for wait in &mut lane.waits {
-                wait.internal |= sleepers.encloses(slept, wait.lock, &wait.begin);
+                wait.internal |= sleepers.encloses(&slept, wait.lock, &wait.begin);
                 let kept = keep.take(wait, None, &with, &mut lane.kept);
                 let Some((named, key, sample)) = kept else { continue };
                 lane.delta.add(key, (sample, named.split()), named.witness(), aggregate);
