@@ -14,18 +14,13 @@
 #[path = "../tests/rings/mod.rs"]
 mod rings;
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use ftlock::cmdline_cache::CmdlineCache;
-use ftlock::contention::Begins;
-use ftlock::event::decode::Decoder;
-use ftlock::event::{Cpu, Gap, Tid};
-use ftlock::pipeline::{Chunk, Engine, Filters, Keep, NamedWait, RawEvent, Setup, Sink, Targets};
+use ftlock::event::{Cpu, Gap};
+use ftlock::pipeline::{Chunk, NamedWait, RawEvent, Sink};
 use ftlock::report::By;
-use ftlock::symbols::{CallerFinder, Kallsyms, StackTable};
-use ftlock::tracefs::{Abi, Endian, SubbufLayout};
-use rings::{HEADER_PAGE, Rings, SUB_BUFFER_BYTES, Spec, formats, generate};
+use ftlock::symbols::StackTable;
+use rings::{Rings, SUB_BUFFER_BYTES, Spec, engine, generate};
 
 const ROUNDS: usize = 7;
 /// Waits of a machine, over all its CPUs.
@@ -43,37 +38,9 @@ impl Sink for Nowhere {
     fn gap(&mut self, _: Cpu, _: &Gap, _: u64) {}
 }
 
-fn engine(cpus: usize) -> Engine {
-    let symbols = Arc::new(Kallsyms::parse(b""));
-    let layout = SubbufLayout::parse(HEADER_PAGE).unwrap();
-    let abi = Abi::new(Endian::Little, &layout);
-    let setup = Setup {
-        layout,
-        decoder: Decoder::new(abi, formats()).unwrap(),
-        stacks: StackTable::new(16, Arc::new(CallerFinder::new(Arc::clone(&symbols)))),
-        cache: CmdlineCache::new(1 << 18),
-        keep: Keep {
-            targets: Targets::All,
-            cpus: None,
-            min_wait_ns: 0,
-            filters: Filters::new(symbols),
-            own: Tid(u32::MAX),
-            by: vec![By::Lock],
-            max_stack: None,
-        },
-        rows: 16384,
-        chains: false,
-        live: false,
-        raw: false,
-        begins: Begins::All,
-        sleeps: false,
-    };
-    Engine::new(setup, (0u16..).take(cpus).map(Cpu))
-}
-
 /// Nanoseconds an event, of all windows.
 fn run(rings: &Rings) -> f64 {
-    let mut engine = engine(rings.rings.len());
+    let mut engine = engine(rings, By::Lock, 16_384);
     let windows = rings.events.div_ceil(WINDOW_EVENTS);
     let begin = Instant::now();
     for window in 0..windows {

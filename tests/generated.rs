@@ -9,20 +9,13 @@
 
 mod rings;
 
-use std::sync::Arc;
-
-use ftlock::cmdline_cache::{Certainty, CmdlineCache};
-use ftlock::contention::Begins;
-use ftlock::event::decode::Decoder;
-use ftlock::event::{Context, Cpu, Gap, Tid};
-use ftlock::pipeline::{
-    Engine, Filters, Keep, NamedWait, RawEvent, Results, Setup, Sink, Targets, quality, replay,
-};
+use ftlock::cmdline_cache::Certainty;
+use ftlock::event::{Context, Cpu, Gap};
+use ftlock::pipeline::{NamedWait, RawEvent, Results, Sink, quality, replay};
 use ftlock::report::{By, Table};
-use ftlock::symbols::{CallerFinder, Kallsyms, StackTable};
-use ftlock::tracefs::{Abi, Endian, SubbufLayout};
+use ftlock::symbols::StackTable;
 use proptest::prelude::*;
-use rings::{HEADER_PAGE, Rings, SUB_BUFFER_BYTES, Spec, formats, generate};
+use rings::{Rings, SUB_BUFFER_BYTES, Spec, engine, generate};
 
 #[derive(Default)]
 struct Collected(Vec<NamedWait>);
@@ -38,32 +31,7 @@ impl Sink for Collected {
 }
 
 fn run(rings: &Rings) -> (Vec<NamedWait>, Results) {
-    let symbols = Arc::new(Kallsyms::parse(b""));
-    let layout = SubbufLayout::parse(HEADER_PAGE).unwrap();
-    let abi = Abi::new(Endian::Little, &layout);
-    let setup = Setup {
-        layout,
-        decoder: Decoder::new(abi, formats()).unwrap(),
-        stacks: StackTable::new(16, Arc::new(CallerFinder::new(Arc::clone(&symbols)))),
-        cache: CmdlineCache::new(1 << 18),
-        keep: Keep {
-            targets: Targets::All,
-            cpus: None,
-            min_wait_ns: 0,
-            filters: Filters::new(symbols),
-            own: Tid(u32::MAX),
-            by: vec![By::Task],
-            max_stack: None,
-        },
-        rows: 1 << 16,
-        chains: true,
-        live: false,
-        raw: false,
-        begins: Begins::All,
-        sleeps: false,
-    };
-    let cpus = (0u16..).zip(&rings.rings).map(|(cpu, _)| Cpu(cpu));
-    let mut engine = Engine::new(setup, cpus);
+    let mut engine = engine(rings, By::Task, 1 << 16);
     let mut collected = Collected::default();
     let slices: Vec<&[u8]> = rings.rings.iter().map(Vec::as_slice).collect();
     replay(&mut engine, &slices, SUB_BUFFER_BYTES, &mut collected);

@@ -9,7 +9,7 @@ mod tests;
 use thiserror::Error;
 
 use self::meaning::Meaning;
-use super::{FutexCall, LeftAs, LockFlags, TaskEvent, Tid};
+use super::{Body, Tid};
 use crate::tracefs::Abi;
 use crate::tracefs::EventFormat;
 use crate::tracefs::Field;
@@ -57,22 +57,8 @@ pub struct RawHead {
 /// What one record says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decoded<'a> {
-    /// `lock:contention_begin`.
-    LockBegin {
-        /// The lock's address.
-        lock: u64,
-        /// What kind of lock, and which phase.
-        flags: LockFlags,
-    },
-    /// `lock:contention_end`.
-    LockEnd {
-        /// The lock's address.
-        lock: u64,
-        /// Zero, or a negative errno where the lock was not taken.
-        ret: i32,
-    },
-    /// A task was born, renamed, replaced or left.
-    Task(TaskEvent),
+    /// All that the event means.
+    Plain(Body),
     /// `sched:sched_process_exec`, with its program's file where the event has it.
     Exec {
         /// The process's leader id.
@@ -93,39 +79,6 @@ pub enum Decoded<'a> {
     },
     /// `ftrace:kernel_stack`.
     Stack(Frames<'a>),
-    /// `mmap_lock:mmap_lock_acquire_returned`.
-    MmapLock {
-        /// The address of the `mm_struct`.
-        mm: u64,
-    },
-    /// `sched:sched_switch`.
-    Switch {
-        /// Who ran.
-        prev: Tid,
-        /// As what it left.
-        left_as: LeftAs,
-        /// Who runs now.
-        next: Tid,
-    },
-    /// `sched:sched_waking`.
-    Waking {
-        /// Who is woken.
-        tid: Tid,
-    },
-    /// `lock:contended_release`.
-    Released {
-        /// The lock's address.
-        lock: u64,
-    },
-    /// A futex system call that may wait begins.
-    FutexEnter(FutexCall),
-    /// A futex system call is over, whether it could wait or not.
-    FutexExit {
-        /// What it returned.
-        ret: i64,
-    },
-    /// An event whose format is known, and nothing more of it.
-    Other,
     /// No format has this id: its event came or was enabled after the formats were read.
     Unknown,
 }

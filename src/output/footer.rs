@@ -18,7 +18,7 @@ const MAX_OPEN: usize = 10;
 /// Those of `out`.
 pub fn write(summary: &Summary<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
     all_waits(summary, out)?;
-    sleeps(summary, out)?;
+    others(summary, out)?;
     holders(summary, out)?;
     costs(summary, view.detail, out)?;
     open(summary, view.detail, out)?;
@@ -72,30 +72,35 @@ fn all_waits(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// What was slept, where that was asked for.
-fn sleeps(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let counts = &summary.quality.sleeps;
-    if counts.begins_read + counts.ends_read == 0 {
-        return Ok(());
-    }
-    let tables: Vec<_> = summary.tables().collect();
+/// The waits of other nature, where they were traced: each with those that are idle.
+fn others(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let quality = summary.quality;
+    let kinds = [
+        (&quality.futexes, "wait", " for user-space locks", Table::Futexes, Table::IdleFutexes),
+        (&quality.sleeps, "sleep", "", Table::Sleeps, Table::IdleSleeps),
+    ];
     let of = |table: Table| {
-        let found = tables.iter().find(|summary| summary.table == table);
+        let found = summary.tables().find(|summary| summary.table == table);
         found.map_or((0, 0, 0), |Summary { totals, .. }| {
             (totals.contended, totals.wait_total_ns, totals.uncertain)
         })
     };
-    let (held, held_ns, uncertain) = of(Table::Sleeps);
-    let (idle, idle_ns, idle_uncertain) = of(Table::IdleSleeps);
-    writeln!(
-        out,
-        " {} of {} together, and {} idle of {}; {} uncertain",
-        counted(held, "sleep"),
-        scaled(held_ns),
-        grouped(idle),
-        scaled(idle_ns),
-        grouped(uncertain + idle_uncertain),
-    )
+    for (counts, what, for_what, held, idle) in kinds {
+        if counts.begins_read + counts.ends_read == 0 {
+            continue;
+        }
+        let ((held, held_ns, uncertain), (idle, idle_ns, idle_uncertain)) = (of(held), of(idle));
+        writeln!(
+            out,
+            " {}{for_what} of {} together, and {} idle of {}; {} uncertain",
+            counted(held, what),
+            scaled(held_ns),
+            grouped(idle),
+            scaled(idle_ns),
+            grouped(uncertain + idle_uncertain),
+        )?;
+    }
+    Ok(())
 }
 
 fn is_sleep(wait: &&StreamOpen) -> bool {

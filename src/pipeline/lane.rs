@@ -189,15 +189,7 @@ impl Lane {
 
     fn body(&mut self, with: &Decoding, id: u16, payload: &[u8]) -> Body {
         match with.decoder.decode(id, payload) {
-            Ok(Decoded::LockBegin { lock, flags }) => Body::LockBegin { lock, flags },
-            Ok(Decoded::LockEnd { lock, ret }) => Body::LockEnd { lock, ret },
-            Ok(Decoded::Task(task)) => Body::Task(task),
-            Ok(Decoded::MmapLock { mm }) => Body::MmapLock { mm },
-            Ok(Decoded::Switch { prev, left_as, next }) => Body::Switch { prev, left_as, next },
-            Ok(Decoded::Waking { tid }) => Body::Waking { tid },
-            Ok(Decoded::Released { lock }) => Body::Released { lock },
-            Ok(Decoded::FutexEnter(call)) => Body::FutexEnter(call),
-            Ok(Decoded::FutexExit { ret }) => Body::FutexExit { ret },
+            Ok(Decoded::Plain(body)) => body,
             Ok(Decoded::Exec { tid, old_tid, filename }) => {
                 let filename = filename.and_then(|filename| with.texts.filename(filename));
                 Body::Task(TaskEvent::Exec { tid, old_tid, filename })
@@ -212,7 +204,6 @@ impl Lane {
                 self.frames.extend(frames);
                 with.stacks.intern(&self.frames).map_or(Body::Other, Body::Stack)
             }
-            Ok(Decoded::Other) => Body::Other,
             Ok(Decoded::Unknown) => {
                 self.read.unknown += 1;
                 Body::Other

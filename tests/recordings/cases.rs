@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use ftlock::cmdline_cache::Certainty;
 use ftlock::contention::{Begins, Counts};
+use ftlock::event::Body;
 use ftlock::event::decode::{Decoded, Decoder};
 use ftlock::pipeline::{Results, quality};
 
@@ -223,11 +224,11 @@ fn paired(recorded: &Recorded) -> (Vec<(u64, u64, u32, u64)>, u64) {
         let key = |lock| (tid, if tid == 0 { cpu } else { 0 }, lock);
         match what {
             // Only a mutex begins several times in one wait; any other lock's end is missing.
-            Decoded::LockBegin { lock, flags } if flags.is_mutex() => {
+            Decoded::Plain(Body::LockBegin { lock, flags }) if flags.is_mutex() => {
                 open.entry(key(lock)).or_insert(ts);
             }
-            Decoded::LockBegin { lock, .. } => _ = open.insert(key(lock), ts),
-            Decoded::LockEnd { lock, .. } => match open.remove(&key(lock)) {
+            Decoded::Plain(Body::LockBegin { lock, .. }) => _ = open.insert(key(lock), ts),
+            Decoded::Plain(Body::LockEnd { lock, .. }) => match open.remove(&key(lock)) {
                 Some(begin) => waits.push((begin, ts, tid, lock)),
                 None => unmatched += 1,
             },

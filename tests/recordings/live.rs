@@ -1,5 +1,6 @@
 //! Whole small captures of a live 6.18 kernel, with the figures of their PROVENANCE.
 
+use ftlock::event::Body;
 use ftlock::event::LockFlags;
 use ftlock::event::decode::Decoded;
 use ftlock::tracefs::SubbufLayout;
@@ -50,8 +51,8 @@ fn captures_hold_what_their_provenance_says() {
                 Record { kernel: &kernel, ts, payload }.must_be(line);
                 let id = kernel.decoder.head(payload).unwrap().id;
                 match kernel.decoder.decode(id, payload).unwrap() {
-                    Decoded::LockBegin { .. } => begins += 1,
-                    Decoded::LockEnd { ret, .. } => {
+                    Decoded::Plain(Body::LockBegin { .. }) => begins += 1,
+                    Decoded::Plain(Body::LockEnd { ret, .. }) => {
                         ends += 1;
                         failed += usize::from(ret != 0);
                         assert!(matches!(ret, 0 | -4), "{ret}");
@@ -79,7 +80,7 @@ fn a_messaging_benchmark_waits_for_spinlocks_only() {
         let raw = fixtures::read(&folder.join(format!("msg.cpu{cpu}.raw")));
         for (_, payload) in Ring::read(&raw, &layout, kernel.abi).records {
             let id = kernel.decoder.head(payload).unwrap().id;
-            if let Decoded::LockBegin { flags: found, .. } =
+            if let Decoded::Plain(Body::LockBegin { flags: found, .. }) =
                 kernel.decoder.decode(id, payload).unwrap()
             {
                 flags.push(found);

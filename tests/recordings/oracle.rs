@@ -2,7 +2,7 @@
 
 use ftlock::event::LeftAs;
 use ftlock::event::decode::{Decoded, RawHead};
-use ftlock::event::{Context, TaskEvent};
+use ftlock::event::{Body, Context, TaskEvent};
 use ftlock::tracefs::Value;
 
 use crate::kernel::Kernel;
@@ -82,21 +82,21 @@ impl Record<'_> {
             false => " ".to_owned(),
         };
         match self.kernel.decoder.decode(head.id, self.payload).unwrap() {
-            Decoded::LockBegin { lock, flags } => {
+            Decoded::Plain(Body::LockBegin { lock, flags }) => {
                 text.starts_with(b"contention_begin:")
                     && text.ends_with(format!("{}(flags={flags})", address(lock)).as_bytes())
             }
-            Decoded::LockEnd { lock, ret } => {
+            Decoded::Plain(Body::LockEnd { lock, ret }) => {
                 text.starts_with(b"contention_end:")
                     && text.ends_with(format!("{}(ret={ret})", address(lock)).as_bytes())
             }
-            Decoded::Task(task) => task_fits(task, text),
+            Decoded::Plain(Body::Task(task)) => task_fits(task, text),
             Decoded::Exec { tid, old_tid, filename } => {
                 let end = format!(" pid={tid} old_pid={old_tid}");
                 text == [b"sched_process_exec: filename=", filename.unwrap(), end.as_bytes()]
                     .concat()
             }
-            Decoded::Switch { prev, left_as, next } => {
+            Decoded::Plain(Body::Switch { prev, left_as, next }) => {
                 let text = String::from_utf8_lossy(text);
                 let (of_prev, of_next) = text.split_once(" ==> next_comm=").unwrap();
                 let (of_prev, state) = of_prev.rsplit_once(" prev_state=").unwrap();
@@ -104,7 +104,7 @@ impl Record<'_> {
                     && of_next.contains(&format!(" next_pid={next} next_prio="))
                     && left_as == letter(state)
             }
-            Decoded::Waking { tid } => {
+            Decoded::Plain(Body::Waking { tid }) => {
                 let after = text.strip_prefix(b"sched_waking: comm=").unwrap();
                 let pid = format!(" pid={tid} prio=");
                 after.windows(pid.len()).any(|window| window == pid.as_bytes())
@@ -113,12 +113,12 @@ impl Record<'_> {
                 text.starts_with(format!("cgroup_attach_task: dst_root={hierarchy} ").as_bytes())
             }
             Decoded::Stack(frames) => frames.count() == line.stack.len(),
-            Decoded::MmapLock { mm } => {
+            Decoded::Plain(Body::MmapLock { mm }) => {
                 let mm = address(mm).replacen(' ', "mm=", 1);
                 text.starts_with(format!("mmap_lock_acquire_returned: {mm}").as_bytes())
             }
-            Decoded::Other => true,
-            Decoded::FutexEnter(call) => {
+            Decoded::Plain(Body::Other) => true,
+            Decoded::Plain(Body::FutexEnter(call)) => {
                 // Newer kernels mark hexadecimal numbers as such.
                 let text = String::from_utf8_lossy(text).replace("0x", "");
                 let arguments = text.strip_prefix("sys_futex(").unwrap();
@@ -126,8 +126,10 @@ impl Record<'_> {
                     && arguments.contains(&format!(", val: {:x}, ", call.value))
                     && call.timed != arguments.contains(", utime: 0,")
             }
-            Decoded::FutexExit { ret } => text == format!("sys_futex -> {ret:#x}").as_bytes(),
-            Decoded::Released { .. } => unreachable!("no recorded kernel has it"),
+            Decoded::Plain(Body::FutexExit { ret }) => {
+                text == format!("sys_futex -> {ret:#x}").as_bytes()
+            }
+            Decoded::Plain(other) => unreachable!("no recorded kernel has it: {other:?}"),
             Decoded::Unknown => false,
         }
     }

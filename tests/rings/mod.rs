@@ -13,9 +13,11 @@
 mod formats;
 mod machine;
 mod page;
+mod stages;
 
 pub(crate) use formats::formats;
 pub(crate) use machine::{TruthWait, generate};
+pub(crate) use stages::engine;
 
 /// The size of a generated sub-buffer: what a page of 4 KiB holds with its header.
 pub(crate) const SUB_BUFFER_BYTES: usize = 4096;

@@ -3,7 +3,7 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use super::{DecodeFault, Decoded, DecoderError, Frames, need};
-use crate::event::{Comm, FutexCall, FutexOp, LockFlags, SwitchStates, TaskEvent, Tid};
+use crate::event::{Body, Comm, FutexCall, FutexOp, LockFlags, SwitchStates, TaskEvent, Tid};
 use crate::tracefs::Abi;
 use crate::tracefs::EventFormat;
 use crate::tracefs::Field;
@@ -121,15 +121,39 @@ impl Meaning {
     #[inline]
     pub(super) fn read<'a>(&self, payload: &'a [u8], abi: Abi) -> Result<Decoded<'a>, DecodeFault> {
         let record = Record { payload, abi };
-        Ok(match self {
-            Meaning::LockBegin { lock, flags } => Decoded::LockBegin {
+        let body = match self {
+            Meaning::LockBegin { lock, flags } => Body::LockBegin {
                 lock: record.uint(lock)?,
                 flags: LockFlags(record.narrow(flags)?),
             },
             Meaning::LockEnd { lock, ret } => {
-                Decoded::LockEnd { lock: record.uint(lock)?, ret: record.int(ret)? }
+                Body::LockEnd { lock: record.uint(lock)?, ret: record.int(ret)? }
             }
-            Meaning::Task(fields) => Decoded::Task(record.task(fields)?),
+            Meaning::Task(fields) => Body::Task(record.task(fields)?),
+            Meaning::MmapLock { mm } => Body::MmapLock { mm: record.uint(mm)? },
+            Meaning::Switch { prev, state, states, next } => Body::Switch {
+                prev: record.tid(prev)?,
+                left_as: states.of(record.uint(state)?),
+                next: record.tid(next)?,
+            },
+            Meaning::Waking { tid } => Body::Waking { tid: record.tid(tid)? },
+            Meaning::Released { lock } => Body::Released { lock: record.uint(lock)? },
+            Meaning::Futex(fields) => record.futex(fields)?.map_or(Body::Other, Body::FutexEnter),
+            Meaning::FutexExit { ret } => {
+                Body::FutexExit { ret: ret.int(payload, abi).ok_or(DecodeFault::Field)? }
+            }
+            Meaning::Other => Body::Other,
+            Meaning::Exec { .. } | Meaning::Moved { .. } | Meaning::Stack { .. } => {
+                return self.read_borrowed(record);
+            }
+        };
+        Ok(Decoded::Plain(body))
+    }
+
+    /// What has text or addresses, which stay in the record.
+    fn read_borrowed<'a>(&self, record: Record<'a>) -> Result<Decoded<'a>, DecodeFault> {
+        let Record { payload, abi } = record;
+        Ok(match self {
             Meaning::Exec { tid, old_tid, filename } => Decoded::Exec {
                 tid: record.tid(tid)?,
                 old_tid: record.tid(old_tid)?,
@@ -143,21 +167,7 @@ impl Meaning {
             Meaning::Stack { size, caller } => {
                 Decoded::Stack(record.frames(size.as_ref(), caller)?)
             }
-            Meaning::MmapLock { mm } => Decoded::MmapLock { mm: record.uint(mm)? },
-            Meaning::Switch { prev, state, states, next } => Decoded::Switch {
-                prev: record.tid(prev)?,
-                left_as: states.of(record.uint(state)?),
-                next: record.tid(next)?,
-            },
-            Meaning::Waking { tid } => Decoded::Waking { tid: record.tid(tid)? },
-            Meaning::Released { lock } => Decoded::Released { lock: record.uint(lock)? },
-            Meaning::Futex(fields) => {
-                record.futex(fields)?.map_or(Decoded::Other, Decoded::FutexEnter)
-            }
-            Meaning::FutexExit { ret } => {
-                Decoded::FutexExit { ret: ret.int(payload, abi).ok_or(DecodeFault::Field)? }
-            }
-            Meaning::Other => Decoded::Other,
+            _ => Decoded::Plain(Body::Other),
         })
     }
 }

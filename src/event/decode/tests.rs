@@ -1,7 +1,7 @@
 //! Hand-made records of hand-made formats. Real ones are in `tests/recordings`.
 
 use super::{DecodeFault, Decoded, Decoder, DecoderError, RawHead};
-use crate::event::{Comm, LockFlags, TaskEvent, Tid};
+use crate::event::{Body, Comm, LockFlags, TaskEvent, Tid};
 use crate::tracefs::EventFormat;
 use crate::tracefs::{Abi, Endian};
 
@@ -52,7 +52,10 @@ fn the_head_is_read_by_the_names_of_the_common_fields() {
 fn a_record_may_be_longer_than_its_format_but_not_shorter() {
     let decoder = decoder("contention_begin", &BEGIN);
     let payload = record(b"\x11\0\0\0\0\0\0\xff\x21\0\0\x80tail");
-    let begin = Decoded::LockBegin { lock: 0xff00_0000_0000_0011, flags: LockFlags(0x8000_0021) };
+    let begin = Decoded::Plain(Body::LockBegin {
+        lock: 0xff00_0000_0000_0011,
+        flags: LockFlags(0x8000_0021),
+    });
     for length in 20..=payload.len() {
         assert_eq!(decoder.decode(7, &payload[..length]), Ok(begin.clone()));
     }
@@ -67,7 +70,7 @@ fn a_record_may_be_longer_than_its_format_but_not_shorter() {
 fn names_are_read_from_arrays_and_from_wherever_they_are_located() {
     let rename = |tid| {
         let (old, new) = (Comm::new(b"ab"), Comm::new(b"0123456789abcdef"));
-        Ok(Decoded::Task(TaskEvent::Rename { tid: Tid(tid), old, new }))
+        Ok(Decoded::Plain(Body::Task(TaskEvent::Rename { tid: Tid(tid), old, new })))
     };
     let arrays = [("pid_t pid", 8, 4), ("char oldcomm[16]", 12, 16), ("char newcomm[16]", 28, 16)];
     let payload = record(b"\x09\0\0\0ab\0\xff\xfe\xfd..........0123456789abcdefjunk");
@@ -101,7 +104,7 @@ fn clone_flags_tell_threads_from_processes_and_who_gets_a_cgroup_of_its_own() {
         let mut payload = record(b"\x09\0\0\0child\0..........hole");
         payload.extend(flags.to_le_bytes());
         let task = TaskEvent::New { tid: Tid(9), comm: Comm::new(b"child"), thread, own_cgroup };
-        assert_eq!(decoder.decode(7, &payload), Ok(Decoded::Task(task)), "{flags:#x}");
+        assert_eq!(decoder.decode(7, &payload), Ok(Decoded::Plain(Body::Task(task))), "{flags:#x}");
     }
 }
 
