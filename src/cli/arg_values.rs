@@ -42,6 +42,17 @@ pub enum ReportFormat {
     Perfetto,
 }
 
+/// How two runs side by side look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    /// For people
+    Table,
+    /// A line for each row (docs/diff.md)
+    Csv,
+    /// One object with every column of every row (docs/diff.md)
+    Json,
+}
+
 /// When there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
@@ -120,6 +131,16 @@ pub(super) fn parse_tick(text: &str) -> Result<Duration, String> {
     match (least..=most).contains(&tick) {
         true => Ok(tick),
         false => Err("the tick must lie between 1ms and 10s".to_owned()),
+    }
+}
+
+/// A part of a whole: `20%`, or `20`.
+pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text);
+    match number.trim_end().parse::<f64>() {
+        Ok(percent) if percent >= 0.0 && percent.is_finite() => Ok(percent),
+        Ok(_) => Err("it must be 0 % or more".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use super::arg_values::parse_speed;
 use super::common_args::{CommonArgs, KernelArgs};
+use super::diff_args::{DIFF_HELP, DiffArgs};
 use super::perf_args::PerfArgs;
 use super::save_args::SaveArgs;
 
@@ -31,6 +32,9 @@ pub enum Command {
     /// Print the table of a saved trace, or stream its waits: one of ftlock, or of trace-cmd
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
+    /// Hold one saved run against another: what waits more, and what less
+    #[command(after_help = DIFF_HELP)]
+    Diff(Box<DiffArgs>),
     /// Show what this kernel, mount and user allow, and how to mend what is missing
     Check(CheckArgs),
     /// Record a built-in workload that fights over a directory, a pipe and an address space

@@ -43,13 +43,7 @@ pub struct FilterArgs {
     #[arg(short = 'L', long, value_name = "LOCK,..", value_delimiter = ',')]
     pub lock_filter: Vec<String>,
     /// Only waits whose stack has a symbol that contains one of these
-    #[arg(
-        short = 'S',
-        long,
-        value_name = "NAME,..",
-        value_delimiter = ',',
-        conflicts_with = "no_stack"
-    )]
+    #[arg(short = 'S', long, value_name = "NAME,..", value_delimiter = ',')]
     pub callstack_filter: Vec<String>,
     /// Only tasks whose name matches
     #[arg(long, value_name = "REGEX")]
@@ -61,7 +55,7 @@ pub struct FilterArgs {
     #[arg(short = 'G', long, value_name = "PATH,..", value_delimiter = ',')]
     pub cgroup_filter: Vec<PathBuf>,
     /// Only callers (name+0xoffset) that match
-    #[arg(long, value_name = "REGEX", conflicts_with = "no_stack")]
+    #[arg(long, value_name = "REGEX")]
     pub caller: Option<regex::Regex>,
     /// Only waits of tasks themselves, or in interrupts on top of them
     #[arg(long, value_parser = context(), value_name = "CONTEXT,..", value_delimiter = ',')]
@@ -171,7 +165,7 @@ pub struct TraceArgs {
     #[arg(long)]
     pub sleep: bool,
     /// Do not record kernel stacks: cheaper, and no callers
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["callstack_filter", "caller"])]
     pub no_stack: bool,
     /// Name functions and locks by this copy of /proc/kallsyms
     #[arg(long, value_name = "FILE")]

@@ -16,6 +16,8 @@ pub(super) const USAGE: u8 = 2;
 pub(super) const CANNOT_TRACE: u8 = 3;
 /// With `--strict`: something was lost or uncertain.
 pub(super) const INCOMPLETE: u8 = 5;
+/// With `--fail-over`: a run waited longer than it may.
+pub(super) const GREW: u8 = 6;
 
 /// A mistake in the arguments that clap does not see.
 #[derive(Debug)]

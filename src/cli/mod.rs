@@ -10,6 +10,9 @@ pub mod common_args;
 mod config;
 mod demo;
 mod demo_workload;
+mod diff;
+pub mod diff_args;
+mod diff_input;
 mod exit;
 mod exports;
 mod facts;
@@ -26,6 +29,7 @@ mod report;
 mod run;
 mod save;
 pub mod save_args;
+mod saved_report;
 mod saved_run;
 mod stages;
 mod terminal;
@@ -41,6 +45,7 @@ pub fn run() -> u8 {
     let done = match Cli::parse().command {
         Command::Record(args) => record::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Diff(args) => diff::run(*args),
         Command::Check(args) => check::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::DemoWorkload(args) => demo_workload::run(&args).map(|()| exit::DONE),

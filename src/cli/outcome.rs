@@ -59,33 +59,13 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
     let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
     let quality = quality(&results, stats, dropped_lines + dropped_waits, config.plan.stacks);
     let quality = Quality { own_cpu_ns: outcome.own_cpu_ns, ..quality };
-    let rows = rows(config, &results, Table::Locks);
-    let further = further(config, &results);
-    let open = open_waits(&results);
-    let blocked: Vec<_> = outcome.blocked.iter().map(stream_blocked).collect();
-    let summary = Summary {
-        table: Table::Locks,
-        split: config.plan.extras.split,
-        holders: config.plan.extras.holders,
-        further: &further,
-        by: &config.by,
-        columns: &config.columns,
-        rows: &rows,
-        totals: results.kept.of(Table::Locks),
-        open: &open,
-        blocked: &blocked,
-        quality: &quality,
-        duration_ns: u64::try_from(outcome.duration.as_nanos()).unwrap_or(u64::MAX),
-        lock_names: &results.lock_names,
-        futex_names: &results.futex_names,
-        chains: &results.chains,
-        symbols,
-        stacks: &results.stacks,
-        cgroups: texts.cgroups.as_deref(),
-    };
-    let all = Printed { info: &outcome.info, summary: &summary, profile: profile.as_ref() };
-    let printed = print(config, &all, outcome.file, streamed.is_ok());
-    let mut status = status(config, &quality, &traced);
+    let (duration, blocked) = (outcome.duration, outcome.blocked);
+    let came = Came { config, symbols, texts, duration, blocked, results: &results, quality };
+    let printed = came.lend(|summary| {
+        let all = Printed { info: &outcome.info, summary, profile: profile.as_ref() };
+        print(config, &all, outcome.file, streamed.is_ok())
+    });
+    let mut status = status(config, &came.quality, &traced);
     if disturbed(ended.as_ref(), &results, stats) {
         status = FAILED;
     }
@@ -99,6 +79,60 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         status = exit::tell(&error);
     }
     Ok(status)
+}
+
+/// Lends what a run came to, with nothing printed.
+pub(super) fn lend<T>(
+    outcome: Outcome<'_>,
+    read: impl FnOnce(&ReportInfo<'_>, &Summary<'_>) -> T,
+) -> anyhow::Result<T> {
+    let Outcome { config, info, symbols, texts, duration, blocked, results, .. } = outcome;
+    outcome.traced?;
+    let ended = outcome.ended?;
+    let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
+    disturbed(ended.as_ref(), &results, stats);
+    let quality = quality(&results, stats, 0, config.plan.stacks);
+    let came = Came { config, symbols, texts, duration, blocked, results: &results, quality };
+    Ok(came.lend(|summary| read(&info, summary)))
+}
+
+/// What a run came to.
+struct Came<'a> {
+    config: &'a RecordConfig,
+    symbols: &'a Kallsyms,
+    texts: &'a StreamTexts,
+    duration: Duration,
+    blocked: &'a [Blocked],
+    results: &'a Results,
+    quality: Quality,
+}
+
+impl Came<'_> {
+    /// Lends it in the form that writers take.
+    fn lend<T>(&self, read: impl FnOnce(&Summary<'_>) -> T) -> T {
+        let Came { config, symbols, texts, results, .. } = *self;
+        let blocked: Vec<_> = self.blocked.iter().map(stream_blocked).collect();
+        read(&Summary {
+            table: Table::Locks,
+            split: config.plan.extras.split,
+            holders: config.plan.extras.holders,
+            further: &further(config, results),
+            by: &config.by,
+            columns: &config.columns,
+            rows: &rows(config, results, Table::Locks),
+            totals: results.kept.of(Table::Locks),
+            open: &open_waits(results),
+            blocked: &blocked,
+            quality: &self.quality,
+            duration_ns: u64::try_from(self.duration.as_nanos()).unwrap_or(u64::MAX),
+            lock_names: &results.lock_names,
+            futex_names: &results.futex_names,
+            chains: &results.chains,
+            symbols,
+            stacks: &results.stacks,
+            cgroups: texts.cgroups.as_deref(),
+        })
+    }
 }
 
 /// Where the report goes.

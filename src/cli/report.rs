@@ -158,6 +158,28 @@ pub(super) fn show(
     recording: &Recording,
     read: impl FnOnce(&mut Reading<'_, '_>) -> anyhow::Result<Ending>,
 ) -> anyhow::Result<u8> {
+    match process(config, recording, read, conclude)? {
+        (exit::DONE, Extent::Part) => Ok(FAILED),
+        (status, _) => Ok(status),
+    }
+}
+
+/// How much of a recording could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Whole,
+    /// Not all of it, which has been said.
+    Part,
+}
+
+/// Reads the recording by `read`, and hands to `finish` what it came to.
+pub(super) fn process<T>(
+    config: &RecordConfig,
+    recording: &Recording,
+    read: impl FnOnce(&mut Reading<'_, '_>) -> anyhow::Result<Ending>,
+    finish: impl FnOnce(Outcome<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<(T, Extent)> {
     let mut notes = Notes::new(config.quiet, config.stream.is_some());
     recording.tell_lacks(&mut notes);
     let saved = recording.saved.as_ref();
@@ -209,12 +231,12 @@ pub(super) fn show(
     let Reading { offline, engine, outputs, .. } = reading;
     notes.clear();
     let results = engine.finish();
-    let is_whole = offline.faults().is_empty();
+    let extent = if offline.faults().is_empty() { Extent::Whole } else { Extent::Part };
     for fault in offline.faults() {
         notes.say(format!("{fault}: the rest of that ring is left out"));
     }
-    let stats = if is_whole { recording.stats() } else { Vec::new() };
-    let status = conclude(Outcome {
+    let stats = if extent == Extent::Whole { recording.stats() } else { Vec::new() };
+    let done = finish(Outcome {
         config,
         info,
         traced: ending,
@@ -228,10 +250,7 @@ pub(super) fn show(
         blocked: &[],
         results,
     })?;
-    match status {
-        exit::DONE if !is_whole => Ok(FAILED),
-        status => Ok(status),
-    }
+    Ok((done, extent))
 }
 
 fn date(ns: u64) -> SystemTime {

@@ -4,8 +4,9 @@ use std::io::{IsTerminal, Stderr, Stdout};
 use std::os::fd::AsFd;
 
 use anstream::{AutoStream, ColorChoice};
-use anstyle::Style;
+use anstyle::{AnsiColor, Style};
 
+use crate::output::diff::table::DiffView;
 use crate::output::table::{Detail, View};
 
 use super::arg_values::Color;
@@ -17,18 +18,35 @@ const USUAL_WIDTH: usize = 80;
 /// How the table looks on stdout.
 pub(super) fn view(stdout: &Stdout, config: &RecordConfig) -> View {
     let plain = plain(config);
-    let colored = match config.color {
+    let width = width(stdout);
+    let hist_width = plain.hist_width.map(|usual| width.unwrap_or(usual));
+    let plain = View { width, hist_width, ..plain };
+    match is_colored(stdout, config.color) {
+        true => View { heading: Style::new().dimmed(), fault: Style::new().bold(), ..plain },
+        false => plain,
+    }
+}
+
+/// How the table of two runs looks on stdout.
+pub(super) fn diff_view(stdout: &Stdout, color: Color) -> DiffView {
+    let plain = DiffView { width: width(stdout), ..DiffView::default() };
+    match is_colored(stdout, color) {
+        true => DiffView {
+            heading: Style::new().dimmed(),
+            worse: AnsiColor::Red.on_default(),
+            better: AnsiColor::Green.on_default(),
+            ..plain
+        },
+        false => plain,
+    }
+}
+
+fn is_colored(stdout: &Stdout, color: Color) -> bool {
+    match color {
         Color::Always => true,
         Color::Never => false,
         // Asks NO_COLOR, CLICOLOR and TERM too.
         Color::Auto => AutoStream::choice(stdout) != ColorChoice::Never,
-    };
-    let width = width(stdout);
-    let hist_width = plain.hist_width.map(|usual| width.unwrap_or(usual));
-    let plain = View { width, hist_width, ..plain };
-    match colored {
-        true => View { heading: Style::new().dimmed(), fault: Style::new().bold(), ..plain },
-        false => plain,
     }
 }
 

@@ -85,7 +85,7 @@ fn text(value: &KeyValue) -> String {
 }
 
 /// The writer's own error, so that a closed pipe is told as such.
-fn of_out(error: csv::Error) -> io::Error {
+pub(super) fn of_out(error: csv::Error) -> io::Error {
     match error.into_kind() {
         ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),

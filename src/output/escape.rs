@@ -62,6 +62,29 @@ pub fn json_name(name: &[u8]) -> Cow<'_, str> {
     escape(name, |_, _| false, has_byte_escape)
 }
 
+/// The name that [`json_name`] made such a text of.
+pub fn of_json_name(text: &str) -> Vec<u8> {
+    if !has_byte_escape(text) {
+        return text.as_bytes().to_vec();
+    }
+    let mut name = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let byte = match behind {
+            [b'x', digits @ ..] if *first == b'\\' => digits
+                .split_at_checked(2)
+                .and_then(|(digits, rest)| Some((str::from_utf8(digits).ok()?, rest)))
+                .and_then(|(digits, rest)| Some((u8::from_str_radix(digits, 16).ok()?, rest))),
+            [b'\\', rest @ ..] if *first == b'\\' => Some((b'\\', rest)),
+            _ => None,
+        };
+        let (byte, left) = byte.unwrap_or((*first, behind));
+        name.push(byte);
+        rest = left;
+    }
+    name
+}
+
 /// `needs_escape` is asked for each character and its place, in bytes. `looks_escaped` must find
 /// every text that is written for a character it tells and for a byte that is not UTF-8: that
 /// keeps the function injective.
@@ -241,6 +264,11 @@ mod tests {
                 let cells = names.iter().map(|n| cell(n, separator)).collect();
                 prop_assert_eq!(distinct(cells), names.len());
             }
+        }
+
+        #[test]
+        fn a_name_comes_back_out_of_json(name in names()) {
+            prop_assert_eq!(super::of_json_name(&json_name(&name)), name);
         }
 
         #[test]

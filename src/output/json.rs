@@ -233,7 +233,7 @@ pub fn summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-fn line(record: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn line(record: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer(&mut *out, record)?;
     out.write_all(b"\n")
 }

@@ -111,8 +111,13 @@ fn columns_of(table: Table, by: By) -> &'static [KeyColumn] {
 
 /// The columns of all keys; what two keys share stands once.
 pub(super) fn columns(summary: &Summary<'_>) -> Vec<KeyColumn> {
+    columns_by(summary.table, summary.by)
+}
+
+/// The columns of these keys in that table.
+pub(super) fn columns_by(table: Table, by: &[By]) -> Vec<KeyColumn> {
     let mut columns: Vec<KeyColumn> = Vec::new();
-    let all = summary.by.iter().flat_map(|&by| columns_of(summary.table, by));
+    let all = by.iter().flat_map(|&by| columns_of(table, by));
     for column in all {
         if !columns.iter().any(|known| known.id == column.id) {
             columns.push(*column);

@@ -4,6 +4,7 @@
 //! writer's error back as it is, so that a closed pipe can be told from a full disk.
 
 pub mod csv;
+pub mod diff;
 pub mod escape;
 #[cfg(feature = "flamegraph")]
 pub mod flamegraph;

@@ -51,7 +51,7 @@ pub struct View {
 }
 
 /// However narrow a terminal is, so many characters of the last column are shown.
-const LEAST_LAST: usize = 8;
+pub(super) const LEAST_LAST: usize = 8;
 
 /// The rows, the footer, and what there is to say about the data.
 ///
@@ -250,7 +250,7 @@ impl Cells {
 }
 
 /// A text, or its beginning and an ellipsis, in that many characters of a terminal.
-fn cut(text: &str, room: usize) -> Cow<'_, str> {
+pub(super) fn cut(text: &str, room: usize) -> Cow<'_, str> {
     if text.width() <= room {
         return Cow::Borrowed(text);
     }

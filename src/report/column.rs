@@ -142,7 +142,7 @@ const fn time(
 }
 
 /// Thousandths, rounded; 0 of nothing.
-fn share(part: u64, whole: u64) -> u64 {
+pub(super) fn share(part: u64, whole: u64) -> u64 {
     let (part, whole) = (u128::from(part), u128::from(whole));
     let per_mille = (part * 1000 + whole / 2).checked_div(whole).unwrap_or(0);
     u64::try_from(per_mille).unwrap_or(u64::MAX)

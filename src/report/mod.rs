@@ -7,6 +7,7 @@ mod by;
 mod chains;
 mod column;
 mod cycles;
+mod diff;
 mod identity;
 mod key;
 mod overhead;
@@ -26,6 +27,10 @@ pub use by::{By, MAX_KEYS};
 pub use chains::{ChainId, Chains, Link, Waits};
 pub use column::{COLUMNS, Column, DEFAULT_FIELDS, SLEEP_FIELDS, SPLIT_FIELDS, Unit};
 pub use cycles::cycles;
+pub use diff::{
+    Basis, Change, ComparedRow, Comparison, Figures, Lengths, Measure, Presence, RunFacts,
+    RunTable, compare, notes,
+};
 pub use identity::Identity;
 pub use key::{FutexId, Owner, Part, RowKey};
 pub use overhead::Overhead;

@@ -15,6 +15,7 @@ mod columns;
 #[path = "../exports/decoder.rs"]
 #[allow(dead_code, reason = "the other tests ask more of it")]
 mod decoder;
+mod diff;
 mod endings;
 mod formats;
 mod futexes;
