@@ -45,7 +45,7 @@ pub struct Sleepers {
     pub counts: CauseCounts,
 }
 
-/// A window's finished waits, to be found by their task.
+/// A window's finished waits, to be found by their task and lock.
 #[derive(Debug)]
 pub struct Finished<'a>(Vec<&'a Wait>);
 
@@ -53,14 +53,15 @@ impl<'a> Finished<'a> {
     /// In whichever order they come.
     pub fn new(waits: &'a [Wait]) -> Finished<'a> {
         let mut waits: Vec<&Wait> = waits.iter().collect();
-        waits.sort_by_key(|wait| wait.begin.tid);
+        waits.sort_unstable_by_key(|wait| (wait.begin.tid, wait.lock));
         Finished(waits)
     }
 
-    fn of(&self, tid: Tid) -> &[&'a Wait] {
-        let begin = self.0.partition_point(|wait| wait.begin.tid < tid);
-        let behind = self.0.get(begin..).unwrap_or(&[]);
-        behind.get(..behind.partition_point(|wait| wait.begin.tid == tid)).unwrap_or(&[])
+    /// The task's waits for locks that `inner` may be a part of.
+    fn around(&self, tid: Tid, inner: u64) -> &[&'a Wait] {
+        let place = |lock| self.0.partition_point(|wait| (wait.begin.tid, wait.lock) < (tid, lock));
+        let first = inner.saturating_sub(LOCK_SIZE_BYTES - 1);
+        self.0.get(place(first)..place(inner)).unwrap_or(&[])
     }
 }
 
@@ -142,9 +143,10 @@ impl Sleepers {
             |outer: u64| inner.checked_sub(outer).is_some_and(|at| at > 0 && at < LOCK_SIZE_BYTES);
         let open = self.waiters.get(&head.tid).map_or(&[][..], Nest::open);
         open.iter().any(|wait| wait.begin.stamp < head.stamp && part_of(wait.lock))
-            || finished.of(head.tid).iter().any(|wait| {
-                wait.begin.stamp < head.stamp && wait.end_ns >= head.ts_ns && part_of(wait.lock)
-            })
+            || finished
+                .around(head.tid, inner)
+                .iter()
+                .any(|wait| wait.begin.stamp < head.stamp && wait.end_ns >= head.ts_ns)
     }
 
     /// How many tasks wait now.
