@@ -40,6 +40,8 @@ pub enum ReportFormat {
     Html,
     /// Each wait on its thread's track, a trace for ui.perfetto.dev
     Perfetto,
+    /// A row for each wait, a Parquet file for DuckDB, pandas, Spark, .. (feature parquet)
+    Parquet,
 }
 
 /// How two runs side by side look.

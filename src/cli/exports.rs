@@ -6,8 +6,12 @@ use std::io::{self, Write};
 use anyhow::Context;
 
 use crate::output::ReportInfo;
+#[cfg(feature = "parquet")]
+use crate::output::parquet::WaitFile;
 use crate::output::perfetto::Trace;
-use crate::pipeline::{Export, Extras, Outputs, PerfettoExport, Queue, Shows};
+#[cfg(feature = "parquet")]
+use crate::pipeline::ParquetExport;
+use crate::pipeline::{Export, Exporter, Extras, Outputs, PerfettoExport, Queue, Shows};
 use crate::report::Profile;
 use crate::symbols::Kallsyms;
 
@@ -37,18 +41,23 @@ fn export<'a>(
     info: &ReportInfo<'_>,
     file: &mut Option<File>,
 ) -> anyhow::Result<Option<Export<'a>>> {
-    match config.format {
-        Report::Perfetto => {}
-        Report::Html => return Ok(Some(Export::Profile(Profile::default()))),
-        _ => return Ok(None),
+    if config.format == Report::Html {
+        return Ok(Some(Export::Profile(Profile::default())));
+    }
+    if config.format.of_waits().is_none() {
+        return Ok(None);
     }
     let out: Box<dyn Write + Send> = match file.take() {
         Some(file) => Box::new(file),
         None => Box::new(io::stdout()),
     };
-    let queue = Queue::new(out, STREAM_BYTES).context("cannot start the trace's thread")?;
+    let queue = Queue::new(out, STREAM_BYTES).context("cannot start the report's thread")?;
     let Extras { split, holders, .. } = config.plan.extras;
     let told = (facts.texts(), Shows { split, holders });
-    let trace = PerfettoExport::new(Trace::new(info), symbols, told, queue);
-    Ok(Some(Export::Perfetto(Box::new(trace))))
+    let report: Box<dyn Exporter + 'a> = match config.format {
+        #[cfg(feature = "parquet")]
+        Report::Parquet => Box::new(ParquetExport::new(WaitFile::new(info)?, symbols, told, queue)),
+        _ => Box::new(PerfettoExport::new(Trace::new(info), symbols, told, queue)),
+    };
+    Ok(Some(Export::Waits(report)))
 }

@@ -33,12 +33,25 @@ pub(super) enum Report {
     Html,
     /// A trace for Perfetto.
     Perfetto,
+    /// A Parquet file of the waits.
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 impl Report {
     /// Whether it has no place for what there is to say about the data.
     pub(super) fn is_bare(&self) -> bool {
         !matches!(self, Report::Table | Report::Perf(_) | Report::Json | Report::Html)
+    }
+
+    /// Its option, where it is made of each wait, as they come, and no text.
+    pub(super) fn of_waits(&self) -> Option<&'static str> {
+        match self {
+            Report::Perfetto => Some("--format perfetto"),
+            #[cfg(feature = "parquet")]
+            Report::Parquet => Some("--format parquet"),
+            _ => None,
+        }
     }
 }
 
@@ -69,6 +82,15 @@ pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usa
         (None, Some(ReportFormat::Flamegraph)) => (Report::Flamegraph, "--format flamegraph"),
         (None, Some(ReportFormat::Html)) => (Report::Html, "--format html"),
         (None, Some(ReportFormat::Perfetto)) => (Report::Perfetto, "--format perfetto"),
+        #[cfg(feature = "parquet")]
+        (None, Some(ReportFormat::Parquet)) => (Report::Parquet, "--format parquet"),
+        #[cfg(not(feature = "parquet"))]
+        (None, Some(ReportFormat::Parquet)) => {
+            return Err(Usage(
+                "--format parquet is not in this build: cargo build --release --features parquet"
+                    .to_owned(),
+            ));
+        }
     };
     let stream = match args.stream {
         None if report == Report::Table || args.raw => Some(Format::Text),
@@ -92,7 +114,7 @@ pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usa
             "{what} and {option} would both go to stdout: leave one of them out, or see --output"
         )));
     }
-    if args.raw && matches!(report, Report::Perfetto | Report::Html) {
+    if args.raw && (report == Report::Html || report.of_waits().is_some()) {
         return Err(Usage(format!("--raw gives events, and {option} is made of waits")));
     }
     Ok((stream, report))
@@ -101,11 +123,11 @@ pub(super) fn formats(args: &OutputArgs) -> Result<(Option<Format>, Report), Usa
 /// What is not text has no place on a terminal.
 pub(super) fn check_terminal(report: &Report, output: Option<&Path>) -> Result<(), Usage> {
     let to_terminal = output.is_none() && io::stdout().is_terminal();
-    match to_terminal && *report == Report::Perfetto {
-        true => Err(Usage(
-            "--format perfetto is not for a terminal: name a file with --output FILE".to_owned(),
-        )),
-        false => Ok(()),
+    match report.of_waits().filter(|_| to_terminal) {
+        Some(option) => {
+            Err(Usage(format!("{option} is not for a terminal: name a file with --output FILE")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -152,6 +174,8 @@ mod tests {
             ("--format html", (None, Report::Html)),
             ("--format perfetto --output f", (None, Report::Perfetto)),
             ("--format perfetto --stream json --output f", (Some(Format::Json), Report::Perfetto)),
+            #[cfg(feature = "parquet")]
+            ("--format parquet --stream json --output f", (Some(Format::Json), Report::Parquet)),
             ("-x ,", (None, perf(","))),
             ("-x ;; --stream=none", (None, perf(";;"))),
             ("--format csv --output f", (None, Report::Csv)),
@@ -178,6 +202,8 @@ mod tests {
             "--stream text --format perfetto",
             "--raw --format perfetto --output f",
             "--raw --format html --output f",
+            "--stream text --format parquet",
+            "--raw --format parquet --output f",
             "-x :",
             "-x +",
             "-x .",
@@ -192,6 +218,16 @@ mod tests {
         assert_eq!(
             error,
             "--stream json and --format csv would both go to stdout: leave one of them out, or see --output"
+        );
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    #[test]
+    fn a_build_without_parquet_says_how_to_get_one_with_it() {
+        let error = parsed("--format parquet --output f").unwrap_err();
+        assert_eq!(
+            error,
+            "--format parquet is not in this build: cargo build --release --features parquet"
         );
     }
 }

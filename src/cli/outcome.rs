@@ -47,7 +47,7 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         None => (0, Ok(())),
     };
     let (exported, profile) = match outputs.export {
-        Some(Export::Perfetto(trace)) => (trace.finish(&results.open, &results.stacks), None),
+        Some(Export::Waits(report)) => (report.finish(&results.open, &results.stacks), None),
         Some(Export::Profile(profile)) => ((0, Ok(())), Some(profile)),
         None => ((0, Ok(())), None),
     };

@@ -38,7 +38,7 @@ pub(super) fn print(
     if config.stream == Some(Format::Json) {
         json::summary(summary, &mut of_stream).map_err(on_stdout)?;
     }
-    if config.format == Report::Perfetto && config.output.is_some() {
+    if config.format.of_waits().is_some() && config.output.is_some() {
         // It is there already.
         return to_stdout(&of_stream, stdout_works).map_err(on_stdout);
     }
@@ -94,6 +94,8 @@ fn report(config: &RecordConfig, all: &Printed<'_>, view: View) -> io::Result<Ve
     match &config.format {
         // It has been written.
         Report::Perfetto => {}
+        #[cfg(feature = "parquet")]
+        Report::Parquet => {}
         Report::Html => {
             let none = Profile::default();
             html::write(info, summary, profile.unwrap_or(&none), view.detail, &mut text)?;

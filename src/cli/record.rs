@@ -86,7 +86,9 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         cpus: live.cpus().count(),
         command: &command,
     };
-    let info = ReportInfo { run: info, host: None, date: Some(meter.date), start_ns, end_ns: None };
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let (host, date) = (Some(&*host), Some(meter.date));
+    let info = ReportInfo { run: info, host, date, start_ns, end_ns: None };
     let mut outputs = outputs(config, &symbols, &facts, &info, &mut file)?;
     let mut run = Run {
         config,
@@ -129,14 +131,13 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     };
     let saved = config.save.as_ref().zip(saver);
     let not_saved = saved.and_then(|(to, saver)| save::finish(to, saver, end, &mut run.notes));
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let Some(engine) = engine else {
         let status = save::conclude(config, traced, ended, &mut run.notes);
         return Ok(not_saved.map_or(status, |error| exit::tell(&error)));
     };
     let status = conclude(Outcome {
         config,
-        info: ReportInfo { host: Some(&host), end_ns, ..info },
+        info: ReportInfo { end_ns, ..info },
         traced,
         ended,
         outputs,

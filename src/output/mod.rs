@@ -13,6 +13,8 @@ pub mod footer;
 pub mod html;
 pub mod json;
 pub mod latency_stats;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod perf_csv;
 pub mod perfetto;
 pub mod table;

@@ -1,5 +1,6 @@
 //! Waits for the formats that need each by itself, not only the sums.
 
+use std::fmt;
 use std::io;
 
 use crate::cmdline_cache::TaskName;
@@ -18,6 +19,19 @@ use super::summary::stream_open;
 
 /// Written bytes that are handed over before the window is at its end.
 const PIECE_BYTES: usize = 1 << 20;
+
+/// A report that is written wait by wait.
+pub trait Exporter: Sink + fmt::Debug {
+    /// Hands over what has been written.
+    fn flush(&mut self);
+
+    /// The queue that it goes to, to ask how it fares.
+    fn queue(&self) -> &Queue;
+
+    /// Adds what is known at the end only, with the waits that are still open; waits until everything is
+    /// written. Returns the waits that are missing, and why writing failed.
+    fn finish(self: Box<Self>, open: &[OpenNamed], stacks: &StackTable) -> (u64, io::Result<()>);
+}
 
 /// A trace for Perfetto, written while waits come in.
 #[derive(Debug)]
@@ -41,9 +55,10 @@ impl<'a> PerfettoExport<'a> {
         let timeline = Timeline::default();
         PerfettoExport { trace, timeline, symbols, texts: texts.clone(), shows, queue }
     }
+}
 
-    /// Hands over what has been written.
-    pub fn flush(&mut self) {
+impl Exporter for PerfettoExport<'_> {
+    fn flush(&mut self) {
         let (bytes, waits) = self.trace.take();
         let before = self.queue.dropped_lines();
         // What is no wait - a descriptor, the head - is needed no less.
@@ -53,14 +68,15 @@ impl<'a> PerfettoExport<'a> {
         }
     }
 
-    /// The queue, to ask how it fares.
-    pub fn queue(&self) -> &Queue {
+    fn queue(&self) -> &Queue {
         &self.queue
     }
 
-    /// Writes the waits that are still open, and how many tasks waited when; waits until everything is written.
-    /// Returns the waits that are not in the trace, and why writing failed.
-    pub fn finish(mut self, open: &[OpenNamed], stacks: &StackTable) -> (u64, io::Result<()>) {
+    fn finish(
+        mut self: Box<Self>,
+        open: &[OpenNamed],
+        stacks: &StackTable,
+    ) -> (u64, io::Result<()>) {
         let names = Names { symbols: self.symbols, stacks };
         for wait in open {
             self.trace.open(&stream_open(wait), &who(wait.wait.begin.tid, &wait.name), names);

@@ -29,6 +29,8 @@ mod naming;
 mod nested;
 mod offline;
 mod outputs;
+#[cfg(feature = "parquet")]
+mod parquet_export;
 mod parts;
 mod plan;
 mod queue;
@@ -52,7 +54,7 @@ mod workload;
 pub use blocked::{Blocked, SinceBefore};
 pub use engine::Engine;
 pub use error::Error;
-pub use export::PerfettoExport;
+pub use export::{Exporter, PerfettoExport};
 pub use filters::Filters;
 pub use futex_owner::futex_owner;
 pub use keep::Keep;
@@ -62,6 +64,8 @@ pub use named::{Kept, NamedHolder, NamedWait, OpenNamed};
 pub use nested::{NESTED, NESTED_HINT};
 pub use offline::{Offline, Tiding};
 pub use outputs::{Export, Outputs};
+#[cfg(feature = "parquet")]
+pub use parquet_export::ParquetExport;
 pub use plan::{CGROUP_EVENTS, Extras, FUTEX_EVENTS, LOCK_EVENTS, Plan, TASK_EVENTS};
 pub use queue::Queue;
 pub use raw::{RawEvent, RawHead};

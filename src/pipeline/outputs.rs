@@ -7,7 +7,7 @@ use crate::event::{Cpu, Gap};
 use crate::report::Profile;
 use crate::symbols::StackTable;
 
-use super::export::PerfettoExport;
+use super::export::Exporter;
 use super::named::NamedWait;
 use super::queue::Queue;
 use super::raw::RawEvent;
@@ -21,7 +21,7 @@ const WAITING_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub enum Export<'a> {
     /// The report is written wait by wait.
-    Perfetto(Box<PerfettoExport<'a>>),
+    Waits(Box<dyn Exporter + 'a>),
     /// The report has pictures of the run.
     Profile(Profile),
 }
@@ -39,8 +39,8 @@ impl Outputs<'_> {
     /// Hands over what a window brought.
     pub fn flush(&mut self) {
         self.stream.iter_mut().for_each(Stream::flush);
-        if let Some(Export::Perfetto(trace)) = &mut self.export {
-            trace.flush();
+        if let Some(Export::Waits(report)) = &mut self.export {
+            report.flush();
         }
     }
 
@@ -57,7 +57,7 @@ impl Outputs<'_> {
 
     fn queues(&self) -> impl Iterator<Item = &Queue> {
         let exported = match &self.export {
-            Some(Export::Perfetto(trace)) => Some(trace.queue()),
+            Some(Export::Waits(report)) => Some(report.queue()),
             Some(Export::Profile(_)) | None => None,
         };
         self.stream.as_ref().map(Stream::queue).into_iter().chain(exported)
@@ -76,21 +76,21 @@ fn add(named: &NamedWait, profile: &mut Profile) {
 impl Sink for Export<'_> {
     fn wait(&mut self, wait: &NamedWait, stacks: &StackTable) {
         match self {
-            Export::Perfetto(trace) => trace.wait(wait, stacks),
+            Export::Waits(report) => report.wait(wait, stacks),
             Export::Profile(profile) => add(wait, profile),
         }
     }
 
     fn event(&mut self, event: &RawEvent<'_>) {
         match self {
-            Export::Perfetto(trace) => trace.event(event),
+            Export::Waits(report) => report.event(event),
             Export::Profile(_) => {}
         }
     }
 
     fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64) {
         match self {
-            Export::Perfetto(trace) => trace.gap(cpu, gap, before_ns),
+            Export::Waits(report) => report.gap(cpu, gap, before_ns),
             Export::Profile(_) => {}
         }
     }

@@ -48,8 +48,7 @@ impl Queue {
         if lines.is_empty() {
             return;
         }
-        let waiting = self.shared.waiting_bytes.load(Ordering::Relaxed);
-        if waiting.saturating_add(lines.len()) > self.bound_bytes {
+        if !self.has_room(lines.len()) {
             self.dropped_lines += count;
             return;
         }
@@ -58,6 +57,12 @@ impl Queue {
         if !sent {
             self.dropped_lines += count;
         }
+    }
+
+    /// Whether so many bytes would be taken now.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        let waiting = self.shared.waiting_bytes.load(Ordering::Relaxed);
+        waiting.saturating_add(bytes) <= self.bound_bytes
     }
 
     /// Waits until at most so much waits to be written, or writing has failed: for a source that does not

@@ -43,7 +43,7 @@ pub struct Chunk<'a> {
     /// They are those of the chunk before, grown.
     pub resumes: bool,
     /// Everything of this CPU up to here was read before this chunk, where that is not told by
-    /// [`Engine::set_read_up_to`]; 0 is no news.
+    /// [`Engine::set_read_up_to`](super::Engine::set_read_up_to); 0 is no news.
     pub read_up_to_ns: u64,
     /// Events before it are missing, whatever it says itself.
     pub is_behind_gap: bool,

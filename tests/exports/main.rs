@@ -14,5 +14,11 @@ mod browser;
 mod decoder;
 mod folded;
 mod html;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_slowly;
 mod perfetto;
+#[cfg(feature = "parquet")]
+mod rows;
 mod support;

@@ -24,9 +24,15 @@ mod known_waits;
 mod lasting;
 mod lock_names;
 mod names;
+#[cfg(feature = "parquet")]
+mod parquet_files;
 mod perf_checks;
 mod perf_options;
 mod places;
+#[cfg(feature = "parquet")]
+#[path = "../exports/rows.rs"]
+#[allow(dead_code, reason = "the other tests ask more of it")]
+mod rows;
 mod saved;
 mod sleeps;
 mod support;

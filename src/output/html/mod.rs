@@ -1,6 +1,6 @@
 //! The report as one page that needs nothing else: no network, and no script to be read.
 //!
-//! What comes from the kernel is text, and goes through [`markup::Text`] alone. A policy in the page's head
+//! What comes from the kernel is text, and goes through `markup::Text` alone. A policy in the page's head
 //! forbids all that is not in the page, and every script but its own.
 
 mod flame;
