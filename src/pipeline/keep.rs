@@ -7,7 +7,7 @@ use crate::aggregate::Sample;
 use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
 use crate::contention::{Cause, OpenWait, Outcome, Wait};
 use crate::event::{Cpu, Head, LeftAs, StackId, Tid};
-use crate::report::{By, ChainId, RowKey, Table};
+use crate::report::{By, RowKey, Table};
 use crate::symbols::StackTable;
 
 use super::filters::Filters;
@@ -37,36 +37,50 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Names a wait, and says how it is summed; nothing if it is left out. `chain`: the one it begins.
+    /// Names a wait, and says how it is summed; nothing if it is left out.
     pub(super) fn take(
         &self,
         wait: &Wait,
-        chain: Option<ChainId>,
         with: &Naming<'_>,
         kept: &mut Kept,
     ) -> Option<(NamedWait, RowKey, Sample)> {
-        let begin = &wait.begin;
-        let name = with.cache.name_at(begin.tid, begin.cpu, begin.stamp);
-        // Most waits of a machine end here where few tasks are asked for: the cheap questions first.
-        if name.tgid == Some(self.own) {
-            kept.own += 1;
+        let name = with.name(&wait.begin);
+        // Most waits of a machine end here where few tasks are asked for: their names are enough.
+        if !self.admits(&wait.begin, &name, kept) {
             return None;
         }
-        if !self.wants(begin, &name) {
-            kept.not_asked += 1;
+        self.take_shown(with.named(wait, name), with, kept)
+    }
+
+    /// The same of a wait that has its name already.
+    pub(super) fn take_named(
+        &self,
+        named: NamedWait,
+        with: &Naming<'_>,
+        kept: &mut Kept,
+    ) -> Option<(NamedWait, RowKey, Sample)> {
+        if !self.admits(&named.wait.begin, &named.name, kept) {
             return None;
         }
-        let mut named = NamedWait { chain, ..with.named(wait) };
+        self.take_shown(named, with, kept)
+    }
+
+    fn take_shown(
+        &self,
+        mut named: NamedWait,
+        with: &Naming<'_>,
+        kept: &mut Kept,
+    ) -> Option<(NamedWait, RowKey, Sample)> {
         if !self.passes(&named, with.stacks, kept) {
             kept.not_asked += 1;
             return None;
         }
-        if wait.wait_ns() < self.min_wait_ns {
+        if named.wait.wait_ns() < self.min_wait_ns {
             kept.short += 1;
             return None;
         }
-        named.wait.stack = self.cut(wait, with.stacks);
-        let sample = sample(wait);
+        named.wait.stack = self.cut(&named.wait, with.stacks);
+        let sample = sample(&named.wait);
         kept.count(&named, sample);
         Some((named, self.row_key(&named, with.cache), sample))
     }
@@ -79,7 +93,7 @@ impl Keep {
         with: &Naming<'_>,
     ) -> Option<OpenNamed> {
         let begin = &wait.begin;
-        let name = with.cache.name_at(begin.tid, begin.cpu, begin.stamp);
+        let name = with.name(begin);
         let is_idle = match wait.cause {
             // What a signal could end may go on for ever; who sleeps for a lock waits for it, too.
             Cause::Sleep(left_as) => {
@@ -96,6 +110,15 @@ impl Keep {
     /// Whether an event of this task is streamed.
     pub(super) fn shows(&self, head: &Head, name: &TaskName) -> bool {
         name.tgid != Some(self.own) && self.wants(head, name)
+    }
+
+    /// Whether a wait is of a task that was asked for; what is not is counted.
+    fn admits(&self, head: &Head, name: &TaskName, kept: &mut Kept) -> bool {
+        let is_own = name.tgid == Some(self.own);
+        let is_wanted = !is_own && self.wants(head, name);
+        kept.own += u64::from(is_own);
+        kept.not_asked += u64::from(!is_own && !is_wanted);
+        is_wanted
     }
 
     fn cut(&self, wait: &Wait, stacks: &StackTable) -> Option<StackId> {

@@ -31,10 +31,14 @@ impl<'a> Naming<'a> {
 }
 
 impl Naming<'_> {
-    /// A finished wait under its name.
-    pub(super) fn named(&self, wait: &Wait) -> NamedWait {
+    /// The name that a task had at an event of it.
+    pub(super) fn name(&self, head: &Head) -> TaskName {
+        self.cache.name_at(head.tid, head.cpu, head.stamp)
+    }
+
+    /// A finished wait under the name of its task.
+    pub(super) fn named(&self, wait: &Wait, name: TaskName) -> NamedWait {
         let begin = &wait.begin;
-        let name = self.cache.name_at(begin.tid, begin.cpu, begin.stamp);
         let process = self.process(wait.cause, begin);
         let sleep = self.sleep_reason(wait.cause, wait.stack);
         NamedWait {
@@ -105,7 +109,7 @@ impl Naming<'_> {
         let Holder { head, stack, .. } = holder;
         NamedHolder {
             holder,
-            name: self.cache.name_at(head.tid, head.cpu, head.stamp),
+            name: self.name(&head),
             caller: stack.and_then(|stack| self.stacks.caller(stack, Waiter::Waker)),
         }
     }

@@ -3,6 +3,7 @@
 use crate::contention::Finished;
 use crate::report::{Part, RowKey, Table};
 
+use super::super::named::NamedWait;
 use super::super::naming::Naming;
 use super::super::workers::on_each;
 use super::Engine;
@@ -28,7 +29,7 @@ impl Engine {
         on_each(&mut self.lanes, events, |lane| {
             for wait in &mut lane.waits {
                 wait.internal |= sleepers.encloses(&slept, wait.lock, &wait.begin);
-                let kept = keep.take(wait, None, &with, &mut lane.kept);
+                let kept = keep.take(wait, &with, &mut lane.kept);
                 let Some((named, key, sample)) = kept else { continue };
                 lane.delta.add(key, (sample, named.split()), named.witness(), aggregate);
                 lane.named.push(named);
@@ -41,9 +42,16 @@ impl Engine {
     fn sum_sleepers(&mut self) {
         let with = Naming::new(&self.cache, &self.decoding.stacks, &self.mmap_locks, &self.spaces);
         for wait in &self.waits {
-            let chain = self.chaining.as_mut().and_then(|chains| chains.take(&with.named(wait)));
-            let begun = chain.map(|(chain, _)| chain);
-            let kept = self.keep.take(wait, begun, &with, &mut self.kept);
+            let (chain, kept) = match &mut self.chaining {
+                // Waits that are left out are in chains, too.
+                Some(chains) => {
+                    let named = with.named(wait, with.name(&wait.begin));
+                    let chain = chains.take(&named);
+                    let named = NamedWait { chain: chain.map(|(chain, _)| chain), ..named };
+                    (chain, self.keep.take_named(named, &with, &mut self.kept))
+                }
+                None => (None, self.keep.take(wait, &with, &mut self.kept)),
+            };
             let Some((named, key, sample)) = kept else { continue };
             let (sums, witness) = ((sample, named.split()), named.witness());
             self.delta.add(key, sums, witness, &self.aggregate);
@@ -59,7 +67,7 @@ impl Engine {
     fn sum_sleeps(&mut self) {
         let with = Naming::new(&self.cache, &self.decoding.stacks, &self.mmap_locks, &self.spaces);
         for wait in &self.slept {
-            let kept = self.keep.take(wait, None, &with, &mut self.kept);
+            let kept = self.keep.take(wait, &with, &mut self.kept);
             let Some((named, key, sample)) = kept else { continue };
             self.delta.add(key, (sample, named.split()), named.witness(), &self.aggregate);
             self.named.push(named);
