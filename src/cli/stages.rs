@@ -13,6 +13,7 @@ use crate::output::RunInfo;
 use crate::pipeline::{
     Engine, Extras, Filters, Format, Keep, Queue, Setup, Shows, Stream, Targets,
 };
+use crate::report::Keys;
 use crate::symbols::{CallerFinder, Kallsyms, StackTable};
 use crate::tracefs::SubbufLayout;
 
@@ -70,7 +71,7 @@ pub(super) fn engine(
             min_wait_ns: config.min_wait_ns,
             filters,
             own: traced.own,
-            by: config.by.clone(),
+            by: Keys::new(&config.by),
             max_stack: config.max_stack,
         },
         rows: config.rows,

@@ -66,8 +66,8 @@ impl Engine {
         let raw = setup.raw;
         let store = || raw.then(RawStore::default);
         let by = &setup.keep.by;
-        let has_futexes = setup.live && Table::Futexes.keys(by).contains(&By::Lock);
-        let by_lock = by.contains(&By::Lock) || has_futexes;
+        let has_futexes = setup.live && by.of(Table::Futexes).contains(&By::Lock);
+        let by_lock = by.of(Table::Locks).contains(&By::Lock) || has_futexes;
         Engine {
             decoding: Decoding {
                 layout: setup.layout,

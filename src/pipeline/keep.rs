@@ -7,7 +7,7 @@ use crate::aggregate::Sample;
 use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
 use crate::contention::{Cause, OpenWait, Outcome, Wait};
 use crate::event::{Cpu, Head, LeftAs, StackId, Tid};
-use crate::report::{By, RowKey, Table};
+use crate::report::{Keys, RowKey};
 use crate::symbols::StackTable;
 
 use super::filters::Filters;
@@ -30,7 +30,7 @@ pub struct Keep {
     /// Our own process, whose waits are never shown.
     pub own: Tid,
     /// What a row stands for.
-    pub by: Vec<By>,
+    pub by: Keys,
     /// Stacks in rows begin at the caller and have at most so many frames; all and whole if not
     /// given.
     pub max_stack: Option<NonZeroUsize>,
@@ -145,12 +145,8 @@ impl Keep {
     }
 
     fn row_key(&self, named: &NamedWait, cache: &CmdlineCache) -> RowKey {
-        let parts =
-            |keys: &[By]| RowKey::of(named.table, keys.iter().map(|&by| part(by, named, cache)));
-        match named.table {
-            Table::Locks => parts(&self.by),
-            other => parts(&other.keys(&self.by)),
-        }
+        let keys = self.by.of(named.table).iter();
+        RowKey::of(named.table, keys.map(|&by| part(by, named, cache)))
     }
 }
 

@@ -37,7 +37,7 @@ pub use overhead::Overhead;
 pub use profile::Profile;
 pub use quality::{CpuEvents, Holders, Quality};
 pub use row::{Row, select};
-pub use table::Table;
+pub use table::{Keys, Table};
 pub use time::{Scaled, scaled};
 pub use timeline::{Series, Timeline};
 pub use witness::{ItsHolder, Witness};

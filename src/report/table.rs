@@ -94,6 +94,22 @@ impl Table {
     }
 }
 
+/// What the rows of each table are told apart by.
+#[derive(Debug, Clone)]
+pub struct Keys([Vec<By>; Table::ALL.len()]);
+
+impl Keys {
+    /// Where those of locks are told apart by `by`.
+    pub fn new(by: &[By]) -> Keys {
+        Keys(Table::ALL.map(|table| table.keys(by)))
+    }
+
+    /// Those of a table.
+    pub fn of(&self, table: Table) -> &[By] {
+        self.0.get(table.index()).map_or(&[], Vec::as_slice)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{By, Table};

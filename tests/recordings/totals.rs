@@ -11,8 +11,7 @@ use ftlock::event::{Cpu, Gap, Tid};
 use ftlock::pipeline::{
     Engine, Filters, Keep, NamedWait, RawEvent, Results, Setup, Sink, Targets, quality, replay,
 };
-use ftlock::report::By;
-use ftlock::report::Table;
+use ftlock::report::{By, Keys, Table};
 use ftlock::symbols::{CallerFinder, Kallsyms, StackTable};
 use ftlock::tracefs::{Abi, Endian, EventFormat, SubbufLayout};
 
@@ -117,7 +116,7 @@ impl Recorded {
                 min_wait_ns: 0,
                 filters: Filters::new(Arc::clone(symbols)),
                 own: Tid(u32::MAX),
-                by: vec![By::Lock],
+                by: Keys::new(&[By::Lock]),
                 max_stack: None,
             },
             rows,

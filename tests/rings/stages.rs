@@ -7,7 +7,7 @@ use ftlock::contention::Begins;
 use ftlock::event::decode::Decoder;
 use ftlock::event::{Cpu, Tid};
 use ftlock::pipeline::{Engine, Filters, Keep, Setup, Targets};
-use ftlock::report::By;
+use ftlock::report::{By, Keys};
 use ftlock::symbols::{CallerFinder, Kallsyms, StackTable};
 use ftlock::tracefs::{Abi, Endian, SubbufLayout};
 
@@ -29,7 +29,7 @@ pub(crate) fn engine(rings: &Rings, by: By, rows: usize) -> Engine {
             min_wait_ns: 0,
             filters: Filters::new(symbols),
             own: Tid(u32::MAX),
-            by: vec![by],
+            by: Keys::new(&[by]),
             max_stack: None,
         },
         rows,
