@@ -13,8 +13,7 @@ use anyhow::{Context, anyhow};
 use crate::cmdline_cache::proc::PidNamespace;
 use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{
-    self, Asked, Blocked, Ended, Live, NESTED, Session, Signals, SinceBefore, Watched, Workload,
-    enter,
+    self, Asked, Ended, Live, NESTED, Session, Signals, SinceBefore, Watched, Workload, enter,
 };
 use crate::symbols::{Availability, Kallsyms};
 
@@ -71,7 +70,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     live.wake_on(signals.wake())?;
     live.wake_when_unread(&io::stdout());
     live.trace_locks(&config.plan)?;
-    let blocked = SinceBefore::look(|blocked| is_asked(config, blocked));
+    let blocked = blocked_before(&config.whose);
     let start_ns = live.now_ns().ok();
     let meter = Meter::start();
     save::tell_start(&mut live, start_ns.unwrap_or(0), meter.date);
@@ -156,13 +155,14 @@ fn disturbances(ended: Option<&Ended>) -> Vec<String> {
     ended.iter().flat_map(|ended| &ended.disturbances).map(ToString::to_string).collect()
 }
 
-/// Whether a task that was there before is one that was asked for.
-fn is_asked(config: &RecordConfig, blocked: &Blocked) -> bool {
-    match &config.whose {
-        Whose::All => true,
-        Whose::Processes(pids) => pids.contains(&blocked.tgid.0),
-        Whose::Threads(tids) => tids.contains(&blocked.tid.0),
-        Whose::Command => false,
+/// The tasks that are blocked already, of those that were asked for. Of a command that has not started
+/// none is, so /proc need not be walked.
+fn blocked_before(whose: &Whose) -> SinceBefore {
+    match whose {
+        Whose::All => SinceBefore::look(|_| true),
+        Whose::Processes(pids) => SinceBefore::look(|blocked| pids.contains(&blocked.tgid.0)),
+        Whose::Threads(tids) => SinceBefore::look(|blocked| tids.contains(&blocked.tid.0)),
+        Whose::Command => SinceBefore::default(),
     }
 }
 
