@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use super::arg_values::parse_speed;
-use super::common_args::{CommonArgs, KernelArgs};
+use super::common_args::{CommonArgs, KernelArgs, TargetArgs};
 use super::diff_args::{DIFF_HELP, DiffArgs};
 use super::perf_args::PerfArgs;
 use super::save_args::SaveArgs;
@@ -109,18 +109,9 @@ pub struct ReportArgs {
     /// Of several instances' rings those of this one; an empty name is the top level's
     #[arg(long, value_name = "NAME")]
     pub buffer: Option<String>,
-    /// Waits of all tasks on all CPUs, whatever the run was asked for
-    #[arg(short = 'a', long)]
-    pub all_cpus: bool,
-    /// Waits of these processes
-    #[arg(short, long, value_name = "PID,..", value_delimiter = ',', conflicts_with = "tid")]
-    pub pid: Vec<u32>,
-    /// Waits of these threads
-    #[arg(long, value_name = "TID,..", value_delimiter = ',')]
-    pub tid: Vec<u32>,
-    /// Only waits that begin on these CPUs, such as 0,3-7
-    #[arg(short = 'C', long, value_name = "CPULIST")]
-    pub cpu: Option<String>,
+    /// Whose waits.
+    #[command(flatten)]
+    pub targets: TargetArgs,
     /// The options that `record` has too.
     #[command(flatten)]
     pub common: CommonArgs,

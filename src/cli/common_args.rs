@@ -1,4 +1,4 @@
-//! The options that `record`, `demo` and `report` share, under the headings of `--help`.
+//! The options that several sub-commands have, under the headings of `--help`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -29,6 +29,23 @@ pub struct CommonArgs {
     /// What waits consist of.
     #[command(flatten)]
     pub trace: TraceArgs,
+}
+
+/// Whose waits of a recording, where not those that the run itself was asked for.
+#[derive(Debug, Args)]
+pub struct TargetArgs {
+    /// Waits of all tasks on all CPUs, whatever was asked for when it was recorded
+    #[arg(short = 'a', long)]
+    pub all_cpus: bool,
+    /// Waits of these processes
+    #[arg(short, long, value_name = "PID,..", value_delimiter = ',', conflicts_with = "tid")]
+    pub pid: Vec<u32>,
+    /// Waits of these threads
+    #[arg(long, value_name = "TID,..", value_delimiter = ',')]
+    pub tid: Vec<u32>,
+    /// Only waits that begin on these CPUs, such as 0,3-7
+    #[arg(short = 'C', long, value_name = "CPULIST")]
+    pub cpu: Option<String>,
 }
 
 /// Which waits are looked at.

@@ -36,15 +36,15 @@ pub(super) fn run(args: DiffArgs) -> anyhow::Result<u8> {
         true => Places::Exact,
         false => Places::Functions,
     };
-    let DiffArgs { fail_over, rate, all_cpus, pid, tid, cpu, filters, rows, output, .. } = args;
+    let DiffArgs { fail_over, rate, targets, filters, rows, output, .. } = args;
     let mut common = Defaults::parse_from(["ftlock"]).common;
     common.filters = filters;
     common.rows.by = by;
     common.rows.map_nr_entries = rows.map_nr_entries;
     common.output.quiet = output.quiet;
-    let view = View { all_cpus, pid: &pid, tid: &tid, cpu: cpu.as_deref(), common: &common };
+    let view = View { targets: &targets, common: &common };
     // One behind the other: of the first one nothing but its rows is left by then.
-    let (mut a, mut b) = (a.run(&view, places)?, b.run(&view, places)?);
+    let (mut a, mut b) = (a.run(view, places)?, b.run(view, places)?);
     let measure = Measure {
         column: rows.key,
         basis: if rate { Basis::PerSecond } else { Basis::Totals },

@@ -7,7 +7,7 @@ use clap::Args;
 use crate::report::{By, Column};
 
 use super::arg_values::{Color, DiffFormat, by, number_column, parse_percent};
-use super::common_args::FilterArgs;
+use super::common_args::{FilterArgs, TargetArgs};
 
 pub(super) const DIFF_HELP: &str = "\
 A and B are files of `ftlock record --save` or of trace-cmd, or reports of `--format json`. Filters and --by \
@@ -36,18 +36,9 @@ pub struct DiffArgs {
     /// What counts is how much there was in each second, not in all: for runs of different length
     #[arg(long)]
     pub rate: bool,
-    /// Waits of all tasks on all CPUs, whatever the runs were asked for
-    #[arg(short = 'a', long)]
-    pub all_cpus: bool,
-    /// Waits of these processes
-    #[arg(short, long, value_name = "PID,..", value_delimiter = ',', conflicts_with = "tid")]
-    pub pid: Vec<u32>,
-    /// Waits of these threads
-    #[arg(long, value_name = "TID,..", value_delimiter = ',')]
-    pub tid: Vec<u32>,
-    /// Only waits that begin on these CPUs, such as 0,3-7
-    #[arg(short = 'C', long, value_name = "CPULIST")]
-    pub cpu: Option<String>,
+    /// Whose waits.
+    #[command(flatten)]
+    pub targets: TargetArgs,
     /// Which waits are looked at, in both.
     #[command(flatten)]
     pub filters: FilterArgs,
@@ -129,11 +120,12 @@ impl DiffArgs {
             context,
             min_wait,
         } = &self.filters;
+        let TargetArgs { all_cpus, pid, tid, cpu } = &self.targets;
         let given = [
-            (self.all_cpus, "-a"),
-            (!self.pid.is_empty(), "-p"),
-            (!self.tid.is_empty(), "--tid"),
-            (self.cpu.is_some(), "-C"),
+            (*all_cpus, "-a"),
+            (!pid.is_empty(), "-p"),
+            (!tid.is_empty(), "--tid"),
+            (cpu.is_some(), "-C"),
             (!type_filter.is_empty(), "-Y"),
             (!lock_filter.is_empty(), "-L"),
             (!callstack_filter.is_empty(), "-S"),

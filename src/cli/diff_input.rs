@@ -83,7 +83,7 @@ impl Input {
     }
 
     /// Reads it.
-    pub(super) fn run(self, view: &View<'_>, places: Places) -> anyhow::Result<RunOf> {
+    pub(super) fn run(self, view: View<'_>, places: Places) -> anyhow::Result<RunOf> {
         let path = self.path;
         let run = match self.saved {
             Saved::Trace(recording) => of_trace(&path, &recording, view, places),
@@ -101,7 +101,7 @@ fn of_report(path: &Path, report: &SavedReport, places: Places) -> anyhow::Resul
 fn of_trace(
     path: &Path,
     recording: &Recording,
-    view: &View<'_>,
+    view: View<'_>,
     places: Places,
 ) -> anyhow::Result<RunOf> {
     let config = RecordConfig { stream: None, entries: None, ..configure(view, recording)? };

@@ -9,6 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::pipeline::Signals;
 
 use super::args::RecordArgs;
+use super::common_args::TargetArgs;
 use super::config::RecordConfig;
 use super::recording::Recording;
 use super::report::{Reading, View, configure, read_all, show};
@@ -18,8 +19,10 @@ use super::run::Ending;
 pub(super) fn run(args: &RecordArgs, file: &Path) -> anyhow::Result<u8> {
     let recording = Recording::open(file, None)?;
     let RecordArgs { all_cpus, pid, tid, cpu, common, .. } = args;
-    let view = View { all_cpus: *all_cpus, pid, tid, cpu: cpu.as_deref(), common };
-    let (config, speed, tick) = (configure(&view, &recording)?, args.speed, args.kernel.tick);
+    let (pid, tid, cpu) = (pid.clone(), tid.clone(), cpu.clone());
+    let targets = TargetArgs { all_cpus: *all_cpus, pid, tid, cpu };
+    let view = View { targets: &targets, common };
+    let (config, speed, tick) = (configure(view, &recording)?, args.speed, args.kernel.tick);
     let stream = super::formats::formats(&common.output)?.0;
     let config = RecordConfig { stream, ..config };
     if speed == 0.0 {

@@ -8,7 +8,7 @@ use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{Ended, Engine, Extras, Offline, Outputs, Results, Tiding};
 
 use super::args::ReportArgs;
-use super::common_args::CommonArgs;
+use super::common_args::{CommonArgs, TargetArgs};
 use super::config::{RecordConfig, Whose, cpus};
 use super::exit::{self, FAILED, Lacking, Usage};
 use super::exports::outputs;
@@ -25,9 +25,8 @@ use super::stages::engine;
 pub(super) fn run(args: &ReportArgs) -> anyhow::Result<u8> {
     let path = args.input.as_ref().unwrap_or(&args.file);
     let recording = Recording::open(path, args.buffer.as_deref())?;
-    let ReportArgs { all_cpus, pid, tid, cpu, common, .. } = args;
-    let view = View { all_cpus: *all_cpus, pid, tid, cpu: cpu.as_deref(), common };
-    let config = configure(&view, &recording)?;
+    let common = &args.common;
+    let config = configure(View { targets: &args.targets, common }, &recording)?;
     let streams = common.output.stream.is_some() || config.raw;
     let stream = config.stream.filter(|_| streams);
     let config = RecordConfig { stream, ..config };
@@ -35,32 +34,31 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<u8> {
 }
 
 /// What is asked for of a recording.
+#[derive(Clone, Copy)]
 pub(super) struct View<'a> {
-    pub(super) all_cpus: bool,
-    pub(super) pid: &'a [u32],
-    pub(super) tid: &'a [u32],
-    pub(super) cpu: Option<&'a str>,
+    pub(super) targets: &'a TargetArgs,
     pub(super) common: &'a CommonArgs,
 }
 
 /// What was asked for, and what the run was asked for that recorded it.
-pub(super) fn configure(args: &View<'_>, recording: &Recording) -> anyhow::Result<RecordConfig> {
-    let whose = match args {
-        _ if !args.pid.is_empty() => Some(Whose::Processes(args.pid.to_vec())),
-        _ if !args.tid.is_empty() => Some(Whose::Threads(args.tid.to_vec())),
-        _ if args.all_cpus => Some(Whose::All),
+pub(super) fn configure(args: View<'_>, recording: &Recording) -> anyhow::Result<RecordConfig> {
+    let View { targets, common } = args;
+    let TargetArgs { all_cpus, pid, tid, cpu } = targets;
+    let whose = match targets {
+        _ if !pid.is_empty() => Some(Whose::Processes(pid.clone())),
+        _ if !tid.is_empty() => Some(Whose::Threads(tid.clone())),
+        _ if *all_cpus => Some(Whose::All),
         _ => None,
     };
-    let common = args.common;
     if common.trace.no_stack {
         return Err(Usage("--no-stack: what was recorded is in the file".to_owned()).into());
     }
     if !common.output.event.is_empty() {
         return Err(Usage("-e: --raw shows every event of the file".to_owned()).into());
     }
-    let asked = whose.is_some() || args.cpu.is_some();
+    let asked = whose.is_some() || cpu.is_some();
     let config =
-        RecordConfig::new(whose.unwrap_or(Whose::All), cpus(args.cpu)?, Vec::new(), common)?;
+        RecordConfig::new(whose.unwrap_or(Whose::All), cpus(cpu.as_deref())?, Vec::new(), common)?;
     let config = match &recording.saved {
         Some(saved) if !asked => with_targets(config, saved),
         _ => config,
