@@ -9,7 +9,7 @@ mod tests;
 
 use self::holder::{JsonHolder, JsonSplit};
 pub use self::report::report;
-use self::summary::{JsonBlocked, JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables};
+use self::summary::{JsonFound, JsonIdentity, JsonOpen, JsonRow};
 use super::escape::json_name;
 use super::lock::KnownLock;
 use super::text::reason_text;
@@ -95,14 +95,8 @@ enum Record<'a, F: Serialize> {
         waits: u64,
         by: Vec<&'static str>,
         rows: Vec<JsonRow<'a>>,
-        totals: Totals<'a>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        tables: Vec<JsonTable<'a>>,
-        open: Vec<JsonOpen<'a>>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        cycles: Vec<Vec<usize>>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        blocked: Vec<JsonBlocked<'a>>,
+        #[serde(flatten)]
+        found: JsonFound<'a>,
         quality: &'a Quality,
         identities: Vec<JsonIdentity>,
     },
@@ -221,11 +215,7 @@ pub fn summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
             waits: summary.totals.waits(),
             by: summary.by.iter().map(|by| by.name()).collect(),
             rows: summary.rows.iter().map(row).collect(),
-            totals: Totals(summary.totals, summary.split),
-            tables: json_tables(&further),
-            open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
-            cycles: summary.cycles(),
-            blocked: summary.blocked.iter().map(JsonBlocked::new).collect(),
+            found: JsonFound::new(summary, &further),
             quality: summary.quality,
             identities: summary.quality.identities().into_iter().map(JsonIdentity::from).collect(),
         },

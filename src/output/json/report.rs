@@ -1,9 +1,7 @@
 //! The report as one object. `docs/report.md` describes it.
 
 use super::line;
-use super::summary::{
-    JsonBlocked, JsonIdentity, JsonOpen, JsonRow, JsonTable, Totals, json_tables,
-};
+use super::summary::{JsonFound, JsonIdentity, JsonRow};
 use crate::output::escape::json_name;
 use crate::output::{ReportInfo, Summary};
 use crate::report::{Bad, Overhead, Quality, Row, RowKey};
@@ -22,14 +20,8 @@ struct Report<'a> {
     rows: Vec<JsonRow<'a>>,
     overflow: Vec<JsonRow<'a>>,
     waits: u64,
-    totals: Totals<'a>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tables: Vec<JsonTable<'a>>,
-    open: Vec<JsonOpen<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    cycles: Vec<Vec<usize>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    blocked: Vec<JsonBlocked<'a>>,
+    #[serde(flatten)]
+    found: JsonFound<'a>,
     loss: Loss,
     bad: Wrong,
     quality: &'a Quality,
@@ -87,11 +79,7 @@ pub fn report(info: &ReportInfo<'_>, summary: &Summary<'_>, out: &mut dyn Write)
             rows: rows.into_iter().map(json).collect(),
             overflow: overflow.into_iter().map(json).collect(),
             waits: summary.totals.waits(),
-            totals: Totals(summary.totals, summary.split),
-            tables: json_tables(&further),
-            open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
-            cycles: summary.cycles(),
-            blocked: summary.blocked.iter().map(JsonBlocked::new).collect(),
+            found: JsonFound::new(summary, &further),
             loss: Loss::new(quality),
             bad: Wrong::new(quality),
             quality,

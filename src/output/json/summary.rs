@@ -16,6 +16,32 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
+/// What both the stream's last line and the report tell behind the rows of the first table.
+#[derive(Serialize)]
+pub(super) struct JsonFound<'a> {
+    totals: Totals<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tables: Vec<JsonTable<'a>>,
+    open: Vec<JsonOpen<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cycles: Vec<Vec<usize>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    blocked: Vec<JsonBlocked<'a>>,
+}
+
+impl<'a> JsonFound<'a> {
+    /// `further`: the tables behind the first one.
+    pub(super) fn new(summary: &'a Summary<'a>, further: &'a [Summary<'a>]) -> JsonFound<'a> {
+        JsonFound {
+            totals: Totals(summary.totals, summary.split),
+            tables: json_tables(further),
+            open: summary.open.iter().map(|wait| JsonOpen::new(wait, summary.symbols)).collect(),
+            cycles: summary.cycles(),
+            blocked: summary.blocked.iter().map(JsonBlocked::new).collect(),
+        }
+    }
+}
+
 /// A wait without an end.
 #[derive(Serialize)]
 pub(super) struct JsonOpen<'a> {
@@ -61,14 +87,14 @@ impl<'a> JsonOpen<'a> {
 
 /// A task that was blocked all the time.
 #[derive(Serialize)]
-pub(super) struct JsonBlocked<'a> {
+struct JsonBlocked<'a> {
     tid: u32,
     comm: Option<Cow<'a, str>>,
     stack: &'a [String],
 }
 
 impl<'a> JsonBlocked<'a> {
-    pub(super) fn new(task: &'a StreamBlocked<'a>) -> JsonBlocked<'a> {
+    fn new(task: &'a StreamBlocked<'a>) -> JsonBlocked<'a> {
         JsonBlocked { tid: task.tid.0, comm: comm(Some(task.comm)), stack: task.stack }
     }
 }
@@ -163,7 +189,7 @@ impl Serialize for JsonRow<'_> {
 
 /// A table behind the first one.
 #[derive(Serialize)]
-pub(super) struct JsonTable<'a> {
+struct JsonTable<'a> {
     table: &'static str,
     by: Vec<&'static str>,
     rows: Vec<JsonRow<'a>>,
@@ -171,7 +197,7 @@ pub(super) struct JsonTable<'a> {
 }
 
 /// Each of the tables.
-pub(super) fn json_tables<'a>(tables: &'a [Summary<'a>]) -> Vec<JsonTable<'a>> {
+fn json_tables<'a>(tables: &'a [Summary<'a>]) -> Vec<JsonTable<'a>> {
     let table = |of: &'a Summary<'a>| JsonTable {
         table: of.table.name(),
         by: of.by.iter().map(|by| by.name()).collect(),
@@ -182,7 +208,7 @@ pub(super) fn json_tables<'a>(tables: &'a [Summary<'a>]) -> Vec<JsonTable<'a>> {
 }
 
 /// All columns over all rows, by their names.
-pub(super) struct Totals<'a>(pub(super) &'a RowStats, pub(super) bool);
+struct Totals<'a>(&'a RowStats, bool);
 
 impl Serialize for Totals<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
