@@ -54,7 +54,7 @@ fn worker(seed: u64, keys: u32, additions: usize, aggregate: &Aggregate<RowKey, 
     for addition in 0..additions {
         let tid = next(&mut dice, keys);
         let sample = (Sample::Acquired(u64::from(tid % 997) + 1000), Split::default());
-        delta.add(key(tid), sample, addition as u64, aggregate);
+        delta.add(key(tid), sample, || addition as u64, aggregate);
         if addition % WINDOW == WINDOW - 1 {
             delta.flush(aggregate);
         }

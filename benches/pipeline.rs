@@ -31,6 +31,10 @@ const WINDOW_EVENTS: usize = 100_000;
 struct Nowhere;
 
 impl Sink for Nowhere {
+    fn wants_waits(&self) -> bool {
+        false
+    }
+
     fn wait(&mut self, _: &NamedWait, _: &StackTable) {}
 
     fn event(&mut self, _: &RawEvent<'_>) {}
@@ -62,7 +66,7 @@ fn run(rings: &Rings) -> f64 {
         let read_up_to = (0..rings.rings.len()).map(|cpu| engine.last_ns(cpu)).min().unwrap();
         let watermark = if window + 1 == windows { u64::MAX } else { read_up_to };
         engine.window(watermark, &mut Nowhere);
-        engine.forget_names();
+        engine.forget_names(0);
     }
     let took = begin.elapsed();
     let results = engine.finish();

@@ -21,6 +21,10 @@ use rings::{Rings, SUB_BUFFER_BYTES, Spec, engine, generate};
 struct Collected(Vec<NamedWait>);
 
 impl Sink for Collected {
+    fn wants_waits(&self) -> bool {
+        true
+    }
+
     fn wait(&mut self, wait: &NamedWait, _: &StackTable) {
         self.0.push(*wait);
     }
@@ -101,7 +105,7 @@ proptest! {
         prop_assert!(waits.iter().all(|named| named.name.certainty == Certainty::Known));
         let quality = quality(&results, &[], 0, false);
         prop_assert!(quality.is_complete(), "{:?}", quality);
-        prop_assert_eq!(results.kept.of(Table::Locks).waits(), rings.waits.len() as u64);
+        prop_assert_eq!(results.totals(Table::Locks).waits(), rings.waits.len() as u64);
     }
 
     /// With losses a wait may be missing, but none is invented: each that is certain is a true one,

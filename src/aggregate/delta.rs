@@ -1,9 +1,8 @@
 //! One worker's sums, until it flushes them.
 
-use std::collections::HashMap;
+use indexmap::IndexMap;
 
-use foldhash::fast::FixedState;
-
+use super::hashed::{AsIs, Hashed};
 use super::{Aggregate, Key, Sample, Split, Stats};
 
 /// Keys a worker keeps before it flushes on its own: the delta is bounded too.
@@ -12,25 +11,30 @@ const MAX_KEYS: usize = 4096;
 /// Sums that one worker has not flushed yet.
 #[derive(Debug)]
 pub struct Delta<K, W> {
-    sums: HashMap<K, Stats<W>, FixedState>,
+    /// Side by side in the order of their coming: a flush goes by the shards they belong to.
+    pub(super) sums: IndexMap<Hashed<K>, Stats<W>, AsIs>,
+    /// For a flush: (shard, place in `sums`).
+    pub(super) by_shard: Vec<(u32, u32)>,
 }
 
 impl<K: Key, W> Default for Delta<K, W> {
     fn default() -> Self {
-        Delta { sums: HashMap::default() }
+        Delta { sums: IndexMap::default(), by_shard: Vec::new() }
     }
 }
 
 impl<K: Key, W: Copy + Ord> Delta<K, W> {
-    /// Adds one wait, with what bears witness to it. Flushes into `aggregate` first if too many
-    /// keys have gathered.
+    /// Adds one wait, with what bears witness to it if it may be the row's longest. Flushes into
+    /// `aggregate` first if too many keys have gathered.
+    #[inline]
     pub fn add(
         &mut self,
         key: K,
         (sample, split): (Sample, Split),
-        witness: W,
+        witness: impl FnOnce() -> W,
         aggregate: &Aggregate<K, W>,
     ) {
+        let key = Hashed::new(key);
         if self.sums.len() >= MAX_KEYS && !self.sums.contains_key(&key) {
             self.flush(aggregate);
         }
@@ -39,8 +43,6 @@ impl<K: Key, W: Copy + Ord> Delta<K, W> {
 
     /// Moves everything into `aggregate`.
     pub fn flush(&mut self, aggregate: &Aggregate<K, W>) {
-        for (key, stats) in self.sums.drain() {
-            aggregate.merge(key, stats);
-        }
+        aggregate.take(self);
     }
 }

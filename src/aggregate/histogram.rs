@@ -6,61 +6,146 @@ const PART_BITS: u32 = 5;
 /// Parts of a power of two.
 const PARTS: u16 = 1 << PART_BITS;
 
+/// Powers of two that are divided. The first stands for all below 32.
+const OCTAVES: usize = 60;
+
+/// Parts that are counted in place, before octaves are.
+const FEW: usize = 4;
+
 /// Counts by size, in parts of a 32nd of a power of two; below 64 each value has its own.
 ///
-/// Most rows meet few sizes, so only the parts that are not empty are kept: at most 1920, eight
-/// bytes each, sorted. Counts saturate at `u32::MAX`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Histogram {
-    parts: Vec<(u16, u32)>,
+/// A row of few sizes has their counts in place. Of more, each power of two that is met has an array
+/// of its parts (128 bytes), so that a further value costs no search. Counts saturate at `u32::MAX`.
+#[derive(Debug, Clone)]
+pub struct Histogram(Counts);
+
+#[derive(Debug, Clone)]
+enum Counts {
+    /// Those with a count, rising.
+    Few([(u16, u32); FEW]),
+    Octaves(Box<Octaves>),
 }
+
+#[derive(Debug, Clone)]
+struct Octaves {
+    /// Where each octave's counts are, from 1; 0 where it has none.
+    places: [u8; OCTAVES],
+    counts: Vec<[u32; PARTS as usize]>,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram(Counts::Few([(0, 0); FEW]))
+    }
+}
+
+/// Two histograms are equal if their counts are, whichever way they are kept.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts().eq(other.parts())
+    }
+}
+
+impl Eq for Histogram {}
 
 impl Histogram {
     /// Counts one value.
+    #[inline]
     pub fn add(&mut self, value: u64) {
         self.add_to(part(value), 1);
     }
 
     /// Adds another one's counts.
     pub fn merge(&mut self, other: &Histogram) {
-        for &(part, count) in &other.parts {
-            self.add_to(part, count);
-        }
+        other.parts().for_each(|(part, count)| self.add_to(part, count));
     }
 
     /// The value that `per_mille` thousandths of all values do not exceed (the nearest rank), off
     /// by at most a 64th of it; none where there is no value.
     pub fn quantile(&self, per_mille: u64) -> Option<u64> {
-        let counts = self.parts.iter().map(|&(_, count)| u64::from(count));
-        let all: u64 = counts.sum();
+        let all: u64 = self.parts().map(|(_, count)| u64::from(count)).sum();
         let rank = (all * per_mille.min(1000)).div_ceil(1000).max(1);
         let mut up_to = 0;
-        let at = self.parts.iter().find(|&&(_, count)| {
+        let at = self.parts().find(|&(_, count)| {
             up_to += u64::from(count);
             up_to >= rank
         });
-        at.map(|&(part, _)| middle(part))
+        at.map(|(part, _)| middle(part))
     }
 
     /// The ranges from one power of two to the next that are not empty, rising: where each
     /// begins, and its count. The first may be that of 0 alone.
     pub fn octaves(&self) -> impl Iterator<Item = (u64, u64)> {
-        let parts = self.parts.chunk_by(|(a, _), (b, _)| octave(*a) == octave(*b));
-        parts.map(|parts| {
+        let parts: Vec<(u16, u32)> = self.parts().collect();
+        let octaves = parts.chunk_by(|(a, _), (b, _)| octave(*a) == octave(*b)).map(|parts| {
             let counts = parts.iter().map(|&(_, count)| u64::from(count));
             (parts.first().map_or(0, |&(part, _)| octave(part)), counts.sum())
-        })
+        });
+        octaves.collect::<Vec<_>>().into_iter()
     }
 
+    /// The parts that are not empty, rising, each with its count.
+    fn parts(&self) -> impl Iterator<Item = (u16, u32)> {
+        let (few, octaves) = match &self.0 {
+            Counts::Few(few) => (&few[..], None),
+            Counts::Octaves(octaves) => (&[][..], Some(octaves)),
+        };
+        let few = few.iter().copied().filter(|&(_, count)| count > 0);
+        few.chain(octaves.into_iter().flat_map(|octaves| octaves.parts()))
+    }
+
+    #[inline]
     fn add_to(&mut self, part: u16, count: u32) {
-        match self.parts.binary_search_by_key(&part, |&(part, _)| part) {
-            Ok(at) => {
-                if let Some((_, sum)) = self.parts.get_mut(at) {
-                    *sum = sum.saturating_add(count);
+        match &mut self.0 {
+            Counts::Octaves(octaves) => octaves.add(part, count),
+            Counts::Few(few) => {
+                if !add_to_few(few, part, count) {
+                    let mut octaves = Octaves { places: [0; OCTAVES], counts: Vec::new() };
+                    few.iter().for_each(|&(part, count)| octaves.add(part, count));
+                    octaves.add(part, count);
+                    self.0 = Counts::Octaves(Box::new(octaves));
                 }
             }
-            Err(at) => self.parts.insert(at, (part, count)),
         }
+    }
+}
+
+/// Whether there was room.
+fn add_to_few(few: &mut [(u16, u32); FEW], part: u16, count: u32) -> bool {
+    if let Some((_, sum)) = few.iter_mut().find(|(known, sum)| *known == part && *sum > 0) {
+        *sum = sum.saturating_add(count);
+        return true;
+    }
+    let Some(place) = few.iter_mut().find(|(_, count)| *count == 0) else { return false };
+    *place = (part, count);
+    // What is empty stays behind.
+    few.sort_unstable_by_key(|&(part, count)| (count == 0, part));
+    true
+}
+
+impl Octaves {
+    #[inline]
+    fn add(&mut self, part: u16, count: u32) {
+        let Some(place) = self.places.get_mut(usize::from(part / PARTS)) else { return };
+        if *place == 0 {
+            self.counts.push([0; PARTS as usize]);
+            // There are no more octaves than fit.
+            *place = u8::try_from(self.counts.len()).unwrap_or(u8::MAX);
+        }
+        let counts = self.counts.get_mut(usize::from(*place).wrapping_sub(1));
+        let sum = counts.and_then(|counts| counts.get_mut(usize::from(part % PARTS)));
+        if let Some(sum) = sum {
+            *sum = sum.saturating_add(count);
+        }
+    }
+
+    fn parts(&self) -> impl Iterator<Item = (u16, u32)> {
+        let octaves = (0u16..).zip(&self.places).filter(|(_, place)| **place > 0);
+        let counts = octaves.filter_map(|(octave, place)| {
+            let counts = self.counts.get(usize::from(*place).checked_sub(1)?)?;
+            Some((octave * PARTS..).zip(counts.iter().copied()))
+        });
+        counts.flatten().filter(|&(_, count)| count > 0)
     }
 }
 
@@ -134,9 +219,14 @@ mod tests {
 
     #[test]
     fn counts_saturate() {
-        let mut histogram = Histogram { parts: vec![(5, u32::MAX - 1), (6, 1)] };
-        histogram.merge(&histogram.clone());
-        assert_eq!(histogram.parts, [(5, u32::MAX), (6, 2)]);
+        for others in [0, 9] {
+            let mut histogram = of(&[6]);
+            histogram.add_to(5, u32::MAX - 1);
+            (0..others).for_each(|other| histogram.add(1 << (other + 10)));
+            histogram.merge(&histogram.clone());
+            let smallest: Vec<_> = histogram.parts().take(2).collect();
+            assert_eq!(smallest, [(5, u32::MAX), (6, 2)]);
+        }
     }
 
     proptest! {
@@ -164,7 +254,10 @@ mod tests {
             let mut merged = of(left);
             merged.merge(&of(right));
             prop_assert_eq!(&merged, &of(&sizes));
-            prop_assert!(merged.parts.is_sorted_by(|a, b| a.0 < b.0));
+            prop_assert!(merged.parts().is_sorted_by(|a, b| a.0 < b.0));
+            let mut counted: std::collections::BTreeMap<u16, u32> = Default::default();
+            sizes.iter().for_each(|&size| *counted.entry(part(size)).or_default() += 1);
+            prop_assert!(merged.parts().eq(counted));
             let drawn: u64 = merged.octaves().map(|(_, count)| count).sum();
             prop_assert_eq!(drawn, sizes.len() as u64);
         }

@@ -3,17 +3,20 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use dashmap::DashMap;
-use dashmap::mapref::entry::Entry;
-use foldhash::fast::FixedState;
+use dashmap::{DashMap, SharedValue};
+use indexmap::IndexMap;
 
-use super::{Key, Stats};
+use super::hashed::{AsIs, Hashed};
+use super::{Delta, Key, Stats};
+
+/// Far more than workers: two seldom want the same one.
+const SHARDS: usize = 64;
 
 /// Sums by key, the heaviest of a given number of keys, and the sums of everything else.
 #[derive(Debug)]
 pub struct Aggregate<K: Key, W> {
-    rows: DashMap<K, Row<W>, FixedState>,
-    /// Keys held. Taken before the insertion, so that the room is never passed.
+    rows: DashMap<Hashed<K>, Row<W>, AsIs>,
+    /// Keys held.
     keys: AtomicUsize,
     /// Rows that are kept for certain.
     bound: usize,
@@ -57,6 +60,8 @@ impl<K, W> Snapshot<K, W> {
     }
 }
 
+type Sums<K, W> = IndexMap<Hashed<K>, Stats<W>, AsIs>;
+
 impl<W> Row<W> {
     /// The most that its key can have had in all.
     fn level_ns(&self) -> u64 {
@@ -69,7 +74,7 @@ impl<K: Key, W: Copy + Ord> Aggregate<K, W> {
     pub fn new(bound: usize) -> Aggregate<K, W> {
         let given_up = GivenUp { overflow: vec![Stats::default(); K::BUCKETS], rows: 0 };
         Aggregate {
-            rows: DashMap::default(),
+            rows: DashMap::with_hasher_and_shard_amount(AsIs::default(), SHARDS),
             keys: AtomicUsize::new(0),
             bound,
             floor_ns: AtomicU64::new(0),
@@ -77,35 +82,55 @@ impl<K: Key, W: Copy + Ord> Aggregate<K, W> {
         }
     }
 
-    /// Adds to the key's row. If there is no room for a new one, the lightest rows are given up.
-    pub(super) fn merge(&self, key: K, stats: Stats<W>) {
-        if let Some(mut row) = self.rows.get_mut(&key) {
-            row.stats.merge(&stats);
+    /// Takes all of a worker's sums. Each shard is locked once, whatever it gets; if there are too many
+    /// rows then, the lightest are given up.
+    pub(super) fn take(&self, delta: &mut Delta<K, W>) {
+        let Delta { sums, by_shard } = delta;
+        if self.bound == 0 {
+            let mut given_up = self.lock_given_up();
+            sums.drain(..).for_each(|(key, stats)| given_up.take(&key.key, &stats));
             return;
         }
-        if self.bound == 0 {
-            return self.lock_given_up().take(&key, &stats);
-        }
-        while !self.reserve() {
-            self.make_room();
-        }
-        // The floor is read with the shard locked: whoever raises it looks at the shard later.
-        match self.rows.entry(key) {
-            Entry::Occupied(mut row) => {
-                self.keys.fetch_sub(1, Ordering::Relaxed);
-                row.get_mut().stats.merge(&stats);
-            }
-            Entry::Vacant(place) => {
-                let floor_ns = self.floor_ns.load(Ordering::Acquire);
-                drop(place.insert(Row { stats, floor_ns }));
+        let shard = |key: &Hashed<K>| self.rows.determine_shard(self.rows.hash_usize(key));
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        by_shard.clear();
+        let places = sums.keys().enumerate();
+        by_shard.extend(places.map(|(place, key)| (number(shard(key)), number(place))));
+        by_shard.sort_unstable();
+        for of_shard in by_shard.chunk_by(|(a, _), (b, _)| a == b) {
+            self.take_shard(of_shard, sums);
+            if self.keys.load(Ordering::Relaxed) > self.room() {
+                self.make_room();
             }
         }
+        sums.clear();
+    }
+
+    fn take_shard(&self, of_shard: &[(u32, u32)], sums: &mut Sums<K, W>) {
+        let Some(&(shard, _)) = of_shard.first() else { return };
+        let Some(shard) = self.rows.shards().get(shard as usize) else { return };
+        let mut rows = shard.write();
+        // Read with the shard locked: whoever raises it looks at the shard later.
+        let floor_ns = self.floor_ns.load(Ordering::Acquire);
+        let before = rows.len();
+        for &(_, place) in of_shard {
+            let Some((&key, stats)) = sums.get_index_mut(place as usize) else { continue };
+            match rows.get_mut(key.hash(), |(known, _)| *known == key) {
+                Some((_, row)) => row.get_mut().stats.merge(stats),
+                None => {
+                    let row = Row { stats: std::mem::take(stats), floor_ns };
+                    let hash = |(key, _): &(Hashed<K>, _)| key.hash();
+                    rows.insert(key.hash(), (key, SharedValue::new(row)), hash);
+                }
+            }
+        }
+        self.keys.fetch_add(rows.len() - before, Ordering::Relaxed);
     }
 
     /// A copy of everything. May be taken while workers flush.
     pub fn snapshot(&self) -> Snapshot<K, W> {
         let mut rows: Vec<(K, Row<W>)> =
-            self.rows.iter().map(|row| (*row.key(), row.value().clone())).collect();
+            self.rows.iter().map(|row| (row.key().key, row.value().clone())).collect();
         let given_up = self.lock_given_up();
         let mut rest = GivenUp { overflow: given_up.overflow.clone(), rows: given_up.rows };
         drop(given_up);
@@ -135,14 +160,6 @@ impl<K: Key, W: Copy + Ord> Aggregate<K, W> {
         self.bound.saturating_mul(2)
     }
 
-    fn reserve(&self) -> bool {
-        let taken = self.keys.fetch_add(1, Ordering::Relaxed);
-        if taken >= self.room() {
-            self.keys.fetch_sub(1, Ordering::Relaxed);
-        }
-        taken < self.room()
-    }
-
     /// Gives up all rows but the `bound` heaviest, and raises the floor to the heaviest of those.
     ///
     /// This is Misra and Gries' summary with lazy subtraction: of `bound + 1` keys each has at least
@@ -151,7 +168,7 @@ impl<K: Key, W: Copy + Ord> Aggregate<K, W> {
     /// more than a few comparisons.
     fn make_room(&self) {
         let mut given_up = self.lock_given_up();
-        if self.keys.load(Ordering::Relaxed) < self.room() {
+        if self.keys.load(Ordering::Relaxed) <= self.room() {
             return;
         }
         let mut levels: Vec<u64> = self.rows.iter().map(|row| row.level_ns()).collect();
@@ -165,7 +182,7 @@ impl<K: Key, W: Copy + Ord> Aggregate<K, W> {
             let level_ns = row.level_ns();
             let stays = level_ns > floor_ns || level_ns == floor_ns && equal > 0;
             if !stays {
-                given_up.take(key, &row.stats);
+                given_up.take(&key.key, &row.stats);
                 freed += 1;
             } else if level_ns == floor_ns {
                 equal -= 1;

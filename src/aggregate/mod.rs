@@ -21,6 +21,7 @@
 //! map can deadlock); totals are conserved; nothing here knows what a key means.
 
 mod delta;
+mod hashed;
 mod histogram;
 mod map;
 mod stats;

@@ -1,6 +1,6 @@
 //! The sums of one row.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 
 use super::Histogram;
 
@@ -36,8 +36,10 @@ impl Split {
 
 /// Sums over waits. Failed and uncertain ones are kept apart; all sums saturate.
 ///
-/// `W` is whatever bears witness to a wait.
+/// `W` is whatever bears witness to a wait. What most waits change comes first, so that they touch few
+/// cache lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[repr(C)]
 pub struct Stats<W> {
     /// Waits that got the lock.
     pub contended: u64,
@@ -47,14 +49,8 @@ pub struct Stats<W> {
     pub wait_max_ns: u64,
     /// The shortest; 0 where there is none.
     pub wait_min_ns: u64,
-    /// What of their time was spent off the CPU.
-    pub split: Split,
-    /// The longest time that one of them was asleep, in ns.
-    pub blocked_max_ns: u64,
     /// How they are spread, by their time in ns.
     pub histogram: Histogram,
-    /// The witness of the longest; the least of several.
-    pub witness: Option<W>,
     /// Waits that ended without the lock.
     pub failed: u64,
     /// Their time together.
@@ -65,6 +61,12 @@ pub struct Stats<W> {
     pub uncertain_total_ns: u64,
     /// What the row may lack at most, in ns: time of its key in waits before it had the row.
     pub lacks_max_ns: u64,
+    /// What of their time was spent off the CPU.
+    pub split: Split,
+    /// The longest time that one of them was asleep, in ns.
+    pub blocked_max_ns: u64,
+    /// The witness of the longest; the least of several.
+    pub witness: Option<W>,
 }
 
 impl<W> Default for Stats<W> {
@@ -88,13 +90,13 @@ impl<W> Default for Stats<W> {
 }
 
 impl<W: Copy + Ord> Stats<W> {
-    /// Adds one wait, of which `split` was off the CPU.
-    pub fn add(&mut self, sample: Sample, split: Split, witness: W) {
+    /// Adds one wait, of which `split` was off the CPU; `witness` is asked for if it may be the longest.
+    #[inline]
+    pub fn add(&mut self, sample: Sample, split: Split, witness: impl FnOnce() -> W) {
         let (count, total_ns, ns) = match sample {
             Sample::Acquired(ns) => {
-                self.split.add(split);
-                self.blocked_max_ns = self.blocked_max_ns.max(split.blocked_ns);
-                self.stretch(ns, ns, Some(witness));
+                self.add_split(split, split.blocked_ns);
+                self.stretch(ns, ns, || Some(witness()));
                 self.histogram.add(ns);
                 (&mut self.contended, &mut self.wait_total_ns, ns)
             }
@@ -108,11 +110,10 @@ impl<W: Copy + Ord> Stats<W> {
     /// Adds another row's waits.
     pub fn merge(&mut self, other: &Stats<W>) {
         if other.contended > 0 {
-            self.stretch(other.wait_min_ns, other.wait_max_ns, other.witness);
+            self.stretch(other.wait_min_ns, other.wait_max_ns, || other.witness);
+            self.add_split(other.split, other.blocked_max_ns);
+            self.histogram.merge(&other.histogram);
         }
-        self.split.add(other.split);
-        self.blocked_max_ns = self.blocked_max_ns.max(other.blocked_max_ns);
-        self.histogram.merge(&other.histogram);
         let sums = [
             (&mut self.contended, other.contended),
             (&mut self.wait_total_ns, other.wait_total_ns),
@@ -126,15 +127,25 @@ impl<W: Copy + Ord> Stats<W> {
         }
     }
 
+    fn add_split(&mut self, split: Split, blocked_max_ns: u64) {
+        if split != Split::default() {
+            self.split.add(split);
+            self.blocked_max_ns = self.blocked_max_ns.max(blocked_max_ns);
+        }
+    }
+
     /// Makes room between shortest and longest for waits that are not counted yet.
-    fn stretch(&mut self, min_ns: u64, max_ns: u64, witness: Option<W>) {
+    fn stretch(&mut self, min_ns: u64, max_ns: u64, witness: impl FnOnce() -> Option<W>) {
         if self.contended == 0 {
-            (self.wait_min_ns, self.wait_max_ns, self.witness) = (min_ns, max_ns, witness);
+            (self.wait_min_ns, self.wait_max_ns, self.witness) = (min_ns, max_ns, witness());
             return;
         }
         self.wait_min_ns = self.wait_min_ns.min(min_ns);
-        let longest = (self.wait_max_ns, Reverse(self.witness));
-        (self.wait_max_ns, Reverse(self.witness)) = longest.max((max_ns, Reverse(witness)));
+        match max_ns.cmp(&self.wait_max_ns) {
+            Ordering::Less => {}
+            Ordering::Equal => self.witness = self.witness.min(witness()),
+            Ordering::Greater => (self.wait_max_ns, self.witness) = (max_ns, witness()),
+        }
     }
 }
 

@@ -21,7 +21,7 @@ fn flushed(bound: usize, waits: &[(u32, Sample)]) -> Aggregate<u32, usize> {
     let mut delta = Delta::default();
     let waits = waits.iter().enumerate();
     waits.for_each(|(place, &(key, sample))| {
-        delta.add(key, (sample, Split::default()), place, &aggregate)
+        delta.add(key, (sample, Split::default()), || place, &aggregate)
     });
     delta.flush(&aggregate);
     aggregate
@@ -32,7 +32,7 @@ fn flushed_each(bound: usize, waits: &[(u32, Sample)]) -> Aggregate<u32, usize> 
     let aggregate = Aggregate::new(bound);
     let mut delta = Delta::default();
     for &(key, sample) in waits {
-        delta.add(key, (sample, Split::default()), 0, &aggregate);
+        delta.add(key, (sample, Split::default()), || 0, &aggregate);
         delta.flush(&aggregate);
     }
     aggregate
@@ -67,11 +67,11 @@ fn a_row_has_count_total_longest_shortest_and_the_rest_apart() {
 fn the_longest_time_asleep_is_that_of_one_wait() {
     let asleep = |blocked_ns| Split { blocked_ns, ..Split::default() };
     let mut row = Stats::default();
-    row.add(Sample::Acquired(9), asleep(3), 'a');
-    row.add(Sample::Acquired(5), asleep(4), 'b');
-    row.add(Sample::Uncertain(9), asleep(9), 'c');
+    row.add(Sample::Acquired(9), asleep(3), || 'a');
+    row.add(Sample::Acquired(5), asleep(4), || 'b');
+    row.add(Sample::Uncertain(9), asleep(9), || 'c');
     let mut other = Stats::default();
-    other.add(Sample::Acquired(8), asleep(2), 'd');
+    other.add(Sample::Acquired(8), asleep(2), || 'd');
     other.merge(&row);
     assert_eq!((other.blocked_max_ns, other.split.blocked_ns), (4, 9));
 }
@@ -79,9 +79,9 @@ fn the_longest_time_asleep_is_that_of_one_wait() {
 #[test]
 fn a_merge_with_a_row_that_has_no_times_changes_none() {
     let mut row = Stats::default();
-    row.add(Sample::Acquired(9), Split::default(), 'b');
+    row.add(Sample::Acquired(9), Split::default(), || 'b');
     let mut failed = Stats::default();
-    failed.add(Sample::Failed(100), Split::default(), 'a');
+    failed.add(Sample::Failed(100), Split::default(), || 'a');
     assert_eq!((failed.witness, failed.quantile_ns(500)), (None, 0));
     row.merge(&failed);
     failed.merge(&row);
@@ -95,7 +95,7 @@ fn a_merge_with_a_row_that_has_no_times_changes_none() {
 fn no_quantile_lies_outside_of_what_was_seen() {
     for (ns, inside) in [(992, 992), (1007, 1007)] {
         let mut row = Stats::default();
-        row.add(Sample::Acquired(ns), Split::default(), ());
+        row.add(Sample::Acquired(ns), Split::default(), || ());
         assert_eq!(row.quantile_ns(990), inside);
     }
 }
@@ -103,8 +103,8 @@ fn no_quantile_lies_outside_of_what_was_seen() {
 #[test]
 fn sums_saturate() {
     let mut row = Stats::default();
-    row.add(Sample::Acquired(u64::MAX), Split::default(), 0);
-    row.add(Sample::Acquired(u64::MAX), Split::default(), 1);
+    row.add(Sample::Acquired(u64::MAX), Split::default(), || 0);
+    row.add(Sample::Acquired(u64::MAX), Split::default(), || 1);
     assert_eq!((row.wait_total_ns, row.witness), (u64::MAX, Some(0)));
 }
 
@@ -155,7 +155,7 @@ proptest! {
                     let mut delta = Delta::default();
                     for window in part.chunks(7) {
                         window.iter().for_each(|&((key, ns), place)| {
-                            delta.add(key, (Sample::Acquired(ns), Split::default()), place, aggregate);
+                            delta.add(key, (Sample::Acquired(ns), Split::default()), || place, aggregate);
                         });
                         delta.flush(aggregate);
                     }
@@ -165,7 +165,7 @@ proptest! {
         let snapshot = aggregate.snapshot();
         let mut expected: BTreeMap<u32, Stats<usize>> = BTreeMap::new();
         for &((key, ns), place) in &witnessed {
-            expected.entry(key).or_default().add(Sample::Acquired(ns), Split::default(), place);
+            expected.entry(key).or_default().add(Sample::Acquired(ns), Split::default(), || place);
         }
         prop_assert!(snapshot.rows.len() <= bound);
         // Each row has its key's time but for what it may lack, and so have those without a row.

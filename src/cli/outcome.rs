@@ -120,7 +120,7 @@ impl Came<'_> {
             by: &config.by,
             columns: &config.columns,
             rows: &rows(config, results, Table::Locks),
-            totals: results.kept.of(Table::Locks),
+            totals: results.totals(Table::Locks),
             open: &open_waits(results),
             blocked: &blocked,
             quality: &self.quality,
@@ -146,7 +146,7 @@ fn further<'a>(config: &'a RecordConfig, results: &'a Results) -> Vec<Section<'a
         table,
         by: table.keys(&config.by),
         rows: rows(config, results, table),
-        totals: results.kept.of(table),
+        totals: results.totals(table),
         columns: if table.is_of_sleeps() { &config.sleep_columns } else { &config.columns },
     });
     tables.filter(|section| section.totals.waits() > 0).collect()
@@ -160,7 +160,7 @@ fn rows(config: &RecordConfig, results: &Results, table: Table) -> Vec<Row> {
     let all = rows.chain(overflow.filter(|(_, stats)| stats.waits() > 0));
     let all = all.filter(|(key, _)| key.table() == table);
     let all = all.map(|(key, stats)| Row { key, stats: stats.clone() }).collect();
-    select(all, config.sort_by, results.kept.of(table), config.entries)
+    select(all, config.sort_by, results.totals(table), config.entries)
 }
 
 fn status(config: &RecordConfig, quality: &Quality, traced: &anyhow::Result<Ending>) -> u8 {

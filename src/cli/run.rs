@@ -21,6 +21,9 @@ use super::notes::Notes;
 use super::save;
 use super::trigger::Trigger;
 
+/// Names are kept this long for events that come late.
+const LATE_NS: u64 = 1_000_000_000;
+
 /// How long a command gets to end by itself after the signal that ends us: on a terminal it got
 /// the same one.
 const BY_ITSELF: Duration = Duration::from_millis(100);
@@ -176,7 +179,7 @@ impl Run<'_> {
     ) -> anyhow::Result<()> {
         self.forgot = Instant::now();
         self.tell_blocked();
-        engine.iter_mut().for_each(Engine::forget_names);
+        engine.iter_mut().for_each(|engine| engine.forget_names(LATE_NS));
         let gaps = match (&engine, live.saver()) {
             (Some(engine), _) => engine.gaps(),
             (None, saver) => saver.map_or(0, |saver| saver.losses()),

@@ -16,6 +16,10 @@ pub(super) struct Trigger<'a, 's> {
 }
 
 impl Sink for Trigger<'_, '_> {
+    fn wants_waits(&self) -> bool {
+        self.than.is_some() && self.found.is_none() || self.outputs.wants_waits()
+    }
+
     fn wait(&mut self, wait: &NamedWait, stacks: &StackTable) {
         let length = Duration::from_nanos(wait.wait.wait_ns());
         if self.found.is_none() && self.than.is_some_and(|than| length > than) {

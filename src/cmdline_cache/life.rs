@@ -173,10 +173,18 @@ impl Life {
     /// The name at an instant, from the mark before it or the one behind it, whichever no loss
     /// parts from the instant. `reborn`: the id has a later incarnation.
     pub(super) fn name_at(&self, at: Stamp, reborn: bool, losses: &Losses) -> Option<TaskName> {
-        let ahead = self.ahead(at);
         let name = |comm, certainty| {
             Some(TaskName { comm, tgid: self.tgid, incarnation: self.incarnation, certainty })
         };
+        // Nearly always the last word, and nothing casts doubt on it.
+        if let Some(last) = self.marks.last()
+            && last.reaches(at)
+            && !reborn
+            && losses.is_empty()
+        {
+            return name(last.after, Certainty::Known);
+        }
+        let ahead = self.ahead(at);
         let next = self.marks.get(ahead);
         let old = next.and_then(|next| match next.kind {
             Kind::Seeded { .. } => self.comm_from(ahead, reborn, losses),

@@ -32,6 +32,11 @@ impl Losses {
         true
     }
 
+    /// Whether none is known, since the last pruning.
+    pub(super) fn is_empty(&self) -> bool {
+        self.stretches.is_empty()
+    }
+
     /// Whether an event between the two instants may be missing.
     pub(super) fn between(&self, from: Stamp, to: Stamp) -> bool {
         let first = self.stretches.partition_point(|&(_, end)| end <= from);

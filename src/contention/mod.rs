@@ -35,7 +35,7 @@ pub use counts::{CauseCounts, Counts};
 pub use holders::{Evidence, Holder};
 pub use idle::{Process, Words};
 pub use off_cpu::OffCpu;
-pub use sleepers::{Finished, Sleepers};
+pub use sleepers::{Around, Sleepers};
 pub use sleeps::Sleeps;
 pub use spinners::Spinners;
 pub use wait::{Cause, OpenWait, Outcome, Wait};

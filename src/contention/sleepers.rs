@@ -1,11 +1,14 @@
 //! Every task's sleeping waits, in the order of time over all CPUs.
 
+mod around;
 mod futexes;
 mod scheduling;
 
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
+
+pub use around::Around;
 
 use super::Begins;
 use super::counts::{CauseCounts, Counts};
@@ -26,9 +29,6 @@ const MAX_UNMATCHED: usize = 1 << 10;
 /// An end at most this long before its begin is taken for a clock difference between CPUs.
 const MAX_SKEW_NS: u64 = 1_000_000;
 
-/// An inner lock lies within the outer one: no sleeping lock is larger.
-const LOCK_SIZE_BYTES: u64 = 128;
-
 /// Pairs the waits that belong to tasks. Feed it what [`super::Spinners`] forward, merged.
 #[derive(Debug)]
 pub struct Sleepers {
@@ -43,26 +43,6 @@ pub struct Sleepers {
     any_gap: bool,
     /// Where every begin and end taken here went.
     pub counts: CauseCounts,
-}
-
-/// A window's finished waits, to be found by their task and lock.
-#[derive(Debug)]
-pub struct Finished<'a>(Vec<&'a Wait>);
-
-impl<'a> Finished<'a> {
-    /// In whichever order they come.
-    pub fn new(waits: &'a [Wait]) -> Finished<'a> {
-        let mut waits: Vec<&Wait> = waits.iter().collect();
-        waits.sort_unstable_by_key(|wait| (wait.begin.tid, wait.lock));
-        Finished(waits)
-    }
-
-    /// The task's waits for locks that `inner` may be a part of.
-    fn around(&self, tid: Tid, inner: u64) -> &[&'a Wait] {
-        let place = |lock| self.0.partition_point(|wait| (wait.begin.tid, wait.lock) < (tid, lock));
-        let first = inner.saturating_sub(LOCK_SIZE_BYTES - 1);
-        self.0.get(place(first)..place(inner)).unwrap_or(&[])
-    }
 }
 
 /// An end without a begin.
@@ -134,19 +114,6 @@ impl Sleepers {
             Body::SleepStack(_) | Body::MmapLock { .. } | Body::Other => {}
         }
         None
-    }
-
-    /// Whether the task waits, or waited in `finished`, around a wait for `inner` that began at
-    /// `head`, for a lock that `inner` is a part of.
-    pub fn encloses(&self, finished: &Finished<'_>, inner: u64, head: &Head) -> bool {
-        let part_of =
-            |outer: u64| inner.checked_sub(outer).is_some_and(|at| at > 0 && at < LOCK_SIZE_BYTES);
-        let open = self.waiters.get(&head.tid).map_or(&[][..], Nest::open);
-        open.iter().any(|wait| wait.begin.stamp < head.stamp && part_of(wait.lock))
-            || finished
-                .around(head.tid, inner)
-                .iter()
-                .any(|wait| wait.begin.stamp < head.stamp && wait.end_ns >= head.ts_ns)
     }
 
     /// How many tasks wait now.

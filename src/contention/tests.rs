@@ -5,7 +5,7 @@ mod scheduling;
 
 use proptest::prelude::*;
 
-use super::{Begins, Counts, Finished, OpenWait, Sleepers, Spinners, Wait};
+use super::{Begins, Counts, OpenWait, Sleepers, Spinners, Wait};
 use crate::event::{
     Body, Comm, Context, Cpu, Event, FutexCall, FutexOp, Gap, Head, LeftAs, LockFlags, StackId,
     Stamp, TaskEvent, Tid,
@@ -369,7 +369,8 @@ fn a_lock_inside_the_lock_waited_for_is_internal() {
     list.iter().for_each(|event| cpu.take(event, &mut spins, &mut forward));
     let mut sleepers = Sleepers::new(Begins::All);
     assert!(forward.iter().all(|event| sleepers.take(event).is_none()));
-    let encloses = |lock| sleepers.encloses(&Finished::new(&[]), lock, &spins[0].begin);
+    let around = sleepers.around(&[]);
+    let encloses = |lock| around.encloses(lock, &spins[0].begin);
     assert!(encloses(0x1010));
     assert!(!encloses(0x1000), "the lock itself");
     assert!(!encloses(0x1080), "128 bytes on");

@@ -12,7 +12,9 @@ use self::meaning::Meaning;
 use super::{Body, Tid};
 use crate::tracefs::Abi;
 use crate::tracefs::EventFormat;
+use crate::tracefs::Endian;
 use crate::tracefs::Field;
+use crate::tracefs::Number;
 
 /// Knows the events of one kernel, or one saved trace, by their ids.
 ///
@@ -35,10 +37,12 @@ struct KnownEvent {
 
 #[derive(Debug)]
 struct HeadFields {
-    id: Field,
-    flags: Field,
-    preempt_count: Field,
-    tid: Field,
+    id: Number,
+    flags: Number,
+    preempt_count: Number,
+    tid: Number,
+    /// As every kernel has had them: 16, 8, 8 and 32 bits, least significant byte first.
+    plain: bool,
 }
 
 /// What every record begins with.
@@ -132,9 +136,9 @@ impl Decoder {
         let mut events = Vec::new();
         for format in formats {
             if head.is_none() {
-                head = Some(HeadFields::of(&format)?);
+                head = Some(HeadFields::of(&format, abi)?);
             }
-            let meaning = Meaning::of(&format)?;
+            let meaning = Meaning::of(&format, abi)?;
             let place = usize::from(format.id);
             if events.len() <= place {
                 events.resize_with(place.saturating_add(1), || None);
@@ -159,7 +163,16 @@ impl Decoder {
     /// What every record begins with. None if the record is shorter than that.
     #[inline]
     pub fn head(&self, payload: &[u8]) -> Option<RawHead> {
-        let number = |field: &Field| field.uint(payload, self.abi);
+        if self.head.plain {
+            let [id, id_high, flags, preempt_count, tid @ ..] = *payload.first_chunk::<8>()?;
+            return Some(RawHead {
+                id: u16::from_le_bytes([id, id_high]),
+                flags,
+                preempt_count,
+                tid: Tid(u32::from_le_bytes(tid)),
+            });
+        }
+        let number = |field: &Number| field.uint(payload);
         Some(RawHead {
             id: u16::try_from(number(&self.head.id)?).ok()?,
             flags: u8::try_from(number(&self.head.flags)?).ok()?,
@@ -184,15 +197,27 @@ impl Decoder {
 }
 
 impl HeadFields {
-    fn of(format: &EventFormat) -> Result<HeadFields, DecoderError> {
-        let need = |name| need(format, name);
+    fn of(format: &EventFormat, abi: Abi) -> Result<HeadFields, DecoderError> {
+        let places = [("common_type", 0, 2), ("common_flags", 2, 1)];
+        let places = places.into_iter().chain([("common_preempt_count", 3, 1), ("common_pid", 4, 4)]);
+        let mut plain = abi.endian == Endian::Little;
+        for (name, offset, size_bytes) in places {
+            let field = need(format, name)?;
+            plain &= (field.offset, field.size_bytes) == (offset, size_bytes);
+        }
+        let number = |name| number(format, name, abi);
         Ok(HeadFields {
-            id: need("common_type")?,
-            flags: need("common_flags")?,
-            preempt_count: need("common_preempt_count")?,
-            tid: need("common_pid")?,
+            id: number("common_type")?,
+            flags: number("common_flags")?,
+            preempt_count: number("common_preempt_count")?,
+            tid: number("common_pid")?,
+            plain,
         })
     }
+}
+
+fn number(format: &EventFormat, field: &'static str, abi: Abi) -> Result<Number, DecoderError> {
+    need(format, field).map(|field| Number::new(&field, abi))
 }
 
 fn need(format: &EventFormat, field: &'static str) -> Result<Field, DecoderError> {

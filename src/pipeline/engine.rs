@@ -9,7 +9,7 @@ mod pairing;
 mod streaming;
 mod summing;
 
-use crate::aggregate::{Aggregate, Delta};
+use crate::aggregate::Aggregate;
 use crate::cmdline_cache::proc::SeededTask;
 use crate::cmdline_cache::{CmdlineCache, Look};
 use crate::contention::{Sleepers, Sleeps, Wait};
@@ -22,15 +22,12 @@ use super::keep::Keep;
 use super::lane::{Decoding, Lane};
 use super::lock_names::LockNames;
 use super::mmap_locks::MmapLocks;
-use super::named::{Kept, NamedWait};
 use super::naming::Naming;
 use super::raw::RawStore;
 use super::setup::{Chunk, Setup};
 use super::spaces::Spaces;
+use super::sums::{Summing, Sums};
 use super::workers::on_each;
-
-/// Names are kept this long for events that come late.
-const LATE_NS: u64 = 1_000_000_000;
 
 /// All stages with their state.
 #[derive(Debug)]
@@ -45,9 +42,7 @@ pub struct Engine {
     waits: Vec<Wait>,
     /// The sleeps that ended.
     slept: Vec<Wait>,
-    named: Vec<NamedWait>,
-    delta: Delta<RowKey, Witness>,
-    kept: Kept,
+    sums: Sums,
     cache: CmdlineCache,
     keep: Keep,
     mmap_locks: MmapLocks,
@@ -82,9 +77,7 @@ impl Engine {
             sleeps: setup.sleeps.then(Sleeps::default),
             waits: Vec::new(),
             slept: Vec::new(),
-            named: Vec::new(),
-            delta: Delta::default(),
-            kept: Kept::default(),
+            sums: Sums::default(),
             cache: setup.cache,
             keep: setup.keep,
             mmap_locks: MmapLocks::default(),
@@ -130,9 +123,10 @@ impl Engine {
         self.processed_ns
     }
 
-    /// How many events of the `index`th CPU are decoded and in no window yet.
+    /// How much of the `index`th CPU is decoded and in no window yet: waits, and events that are none of one
+    /// CPU's alone.
     pub fn pending(&self, index: usize) -> usize {
-        self.lanes.get(index).map_or(0, |lane| lane.events.len())
+        self.lanes.get(index).map_or(0, Lane::pending)
     }
 
     /// Remembers what is learned from /proc beyond names, for [`Engine::take_looks`].
@@ -152,7 +146,7 @@ impl Engine {
 
     /// What waits are named by.
     fn naming(&self) -> Naming<'_> {
-        Naming::new(&self.cache, &self.decoding.stacks, &self.mmap_locks, &self.spaces)
+        Naming::new(&self.cache, &self.decoding.stacks, &self.mmap_locks, &self.spaces, true)
     }
 
     /// Where the stacks of waits are.
@@ -162,8 +156,8 @@ impl Engine {
 
     /// How many waits have been kept so far.
     pub fn waits(&self) -> u64 {
-        let lanes = self.lanes.iter().map(|lane| lane.kept.kept());
-        lanes.sum::<u64>() + self.kept.kept()
+        let lanes = self.lanes.iter().map(|lane| lane.sums.kept.kept());
+        lanes.sum::<u64>() + self.sums.kept.kept()
     }
 
     /// How many gaps have been met so far.
@@ -183,16 +177,17 @@ impl Engine {
         }
     }
 
-    /// Drops names that no open wait needs any more.
-    pub fn forget_names(&mut self) {
-        let open = self.lanes.iter().filter_map(|lane| lane.spinners.oldest());
+    /// Drops names that no open wait needs any more, nor an event that comes up to `late_ns` behind its window.
+    pub fn forget_names(&mut self, late_ns: u64) {
+        let of_lanes = self.lanes.iter().filter_map(Lane::oldest);
         // A sleep's task keeps its name in its sleep, unless somebody else renames it.
         let renamed = self.sleeps.as_ref().and_then(Sleeps::oldest_renamed);
-        let oldest = open.chain(self.sleepers.oldest()).chain(renamed).map(|head| head.stamp).min();
+        let of_tasks = self.sleepers.oldest().into_iter().chain(renamed).map(|head| head.stamp);
+        let oldest = of_lanes.chain(of_tasks).min();
         if let Some(chaining) = &mut self.chaining {
             chaining.forget_before(oldest.map_or(self.processed_ns, |oldest| oldest.ts_ns));
         }
-        let processed = Stamp::before(self.processed_ns.saturating_sub(LATE_NS));
+        let processed = Stamp::before(self.processed_ns.saturating_sub(late_ns));
         self.cache.forget_before(oldest.map_or(processed, |oldest| oldest.min(processed)));
     }
 }

@@ -89,6 +89,10 @@ impl Exporter for PerfettoExport<'_> {
 }
 
 impl Sink for PerfettoExport<'_> {
+    fn wants_waits(&self) -> bool {
+        true
+    }
+
     fn wait(&mut self, named: &NamedWait, stacks: &StackTable) {
         self.timeline.add(named.series(), named.wait.begin.ts_ns, named.wait.end_ns);
         let names = Names { symbols: self.symbols, stacks };

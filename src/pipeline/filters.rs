@@ -63,6 +63,11 @@ impl Filters {
         }
     }
 
+    /// Whether a condition is about what locks are known as.
+    pub(super) fn ask_for_names(&self) -> bool {
+        !self.lock_names.is_empty()
+    }
+
     /// Whether a wait meets all conditions.
     pub(super) fn pass(&self, named: &NamedWait, stacks: &StackTable) -> bool {
         let wait = &named.wait;

@@ -38,12 +38,13 @@ pub struct Keep {
 
 impl Keep {
     /// Names a wait, and says how it is summed; nothing if it is left out.
+    #[inline]
     pub(super) fn take(
         &self,
         wait: &Wait,
         with: &Naming<'_>,
         kept: &mut Kept,
-    ) -> Option<(NamedWait, RowKey, Sample)> {
+    ) -> Option<(NamedWait, Sample)> {
         let name = with.name(&wait.begin);
         // Most waits of a machine end here where few tasks are asked for: their names are enough.
         if !self.admits(&wait.begin, &name, kept) {
@@ -58,19 +59,20 @@ impl Keep {
         named: NamedWait,
         with: &Naming<'_>,
         kept: &mut Kept,
-    ) -> Option<(NamedWait, RowKey, Sample)> {
+    ) -> Option<(NamedWait, Sample)> {
         if !self.admits(&named.wait.begin, &named.name, kept) {
             return None;
         }
         self.take_shown(named, with, kept)
     }
 
+    #[inline]
     fn take_shown(
         &self,
         mut named: NamedWait,
         with: &Naming<'_>,
         kept: &mut Kept,
-    ) -> Option<(NamedWait, RowKey, Sample)> {
+    ) -> Option<(NamedWait, Sample)> {
         if !self.passes(&named, with.stacks, kept) {
             kept.not_asked += 1;
             return None;
@@ -82,7 +84,7 @@ impl Keep {
         named.wait.stack = self.cut(&named.wait, with.stacks);
         let sample = sample(&named.wait);
         kept.count(&named, sample);
-        Some((named, self.row_key(&named, with.cache), sample))
+        Some((named, sample))
     }
 
     /// Names an open wait; nothing if its task was not asked for, or it waits for something to do.
@@ -144,7 +146,9 @@ impl Keep {
             && self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&head.cpu))
     }
 
-    fn row_key(&self, named: &NamedWait, cache: &CmdlineCache) -> RowKey {
+    /// The row that a wait is summed in.
+    #[inline]
+    pub(super) fn row_key(&self, named: &NamedWait, cache: &CmdlineCache) -> RowKey {
         let keys = self.by.of(named.table).iter();
         RowKey::of(named.table, keys.map(|&by| part(by, named, cache)))
     }

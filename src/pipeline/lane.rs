@@ -2,18 +2,16 @@
 
 use std::collections::HashMap;
 
-use crate::aggregate::Delta;
 use crate::cmdline_cache::EventTexts;
 use crate::contention::{Spinners, Wait};
 use crate::event::decode::{Decoded, Decoder};
 use crate::event::{Body, Context, Cpu, Event, Gap, Head, Stamp, TaskEvent, Tid};
-use crate::report::{RowKey, Witness};
 use crate::symbols::StackTable;
 use crate::tracefs::{Abi, PageFault, Record, Resume, Step, SubbufLayout, walk};
 
 use super::mmap_locks::Taken;
-use super::named::{Kept, NamedWait};
 use super::raw::RawStore;
+use super::sums::Sums;
 
 /// What decoding needs to know; the same for every CPU.
 #[derive(Debug)]
@@ -29,18 +27,18 @@ pub(super) struct Decoding {
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) cpu: Cpu,
-    /// Decoded and not yet in a window, sorted by stamp.
+    /// Where every event is streamed: those in no window yet, sorted by stamp, with their bytes.
     pub(super) events: Vec<Event>,
-    /// The events' bytes, where every event is streamed.
     pub(super) raw: Option<RawStore>,
     pub(super) spinners: Spinners,
     pub(super) mmap_locks: Taken,
-    /// What the current window's events were paired to, and what went to the sleepers.
+    /// What came of the events that are in no window yet: spinning waits, in the order of their ends, ..
     pub(super) waits: Vec<Wait>,
+    /// .. and what goes to the sleepers, sorted by stamp.
     pub(super) forward: Vec<Event>,
-    pub(super) named: Vec<NamedWait>,
-    pub(super) delta: Delta<RowKey, Witness>,
-    pub(super) kept: Kept,
+    /// How many of each the current window has.
+    pub(super) window: InWindow,
+    pub(super) sums: Sums,
     pub(super) read: ReadCounts,
     resume: Option<Resume>,
     /// Time of the last record, as recorded and as ordered.
@@ -50,6 +48,14 @@ pub(super) struct Lane {
     /// Every event up to here has been read: a gap found later lies behind it.
     read_up_to_ns: u64,
     frames: Vec<u64>,
+}
+
+/// How many of the first are in a window.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct InWindow {
+    pub(super) events: usize,
+    pub(super) waits: usize,
+    pub(super) forward: usize,
 }
 
 /// What one CPU's sub-buffers held.
@@ -85,9 +91,8 @@ impl Lane {
             mmap_locks: Taken::default(),
             waits: Vec::new(),
             forward: Vec::new(),
-            named: Vec::new(),
-            delta: Delta::default(),
-            kept: Kept::default(),
+            window: InWindow::default(),
+            sums: Sums::default(),
             read: ReadCounts::default(),
             resume: None,
             last_ns: 0,
@@ -142,20 +147,49 @@ impl Lane {
         self.last_ns.max(self.read_up_to_ns)
     }
 
-    /// How many events lie at or before the watermark.
-    pub(super) fn before(&self, watermark_ns: u64) -> usize {
-        self.events.partition_point(|event| event.head.stamp.ts_ns <= watermark_ns)
+    /// What was decoded and is in no window yet.
+    pub(super) fn pending(&self) -> usize {
+        self.waits.len() + self.forward.len() + self.events.len()
     }
 
-    /// The window's first `count` events are done with.
-    pub(super) fn forget(&mut self, count: usize) {
-        self.events.drain(..count);
+    /// Puts into a window what happened at or before the watermark.
+    pub(super) fn open_window(&mut self, watermark_ns: u64) {
+        let is_in = |event: &Event| event.head.stamp.ts_ns <= watermark_ns;
+        // Where the clock fell back, a wait's end says less than its begin's place.
+        let is_over = |wait: &Wait| wait.end_ns.max(wait.begin.stamp.ts_ns) <= watermark_ns;
+        self.window = InWindow {
+            events: self.events.partition_point(is_in),
+            waits: self.waits.iter().position(|wait| !is_over(wait)).unwrap_or(self.waits.len()),
+            forward: self.forward.partition_point(is_in),
+        };
+    }
+
+    /// The current window's part of what goes to the sleepers.
+    pub(super) fn forwarded(&self) -> &[Event] {
+        self.forward.get(..self.window.forward).unwrap_or(&[])
+    }
+
+    /// The current window's spinning waits.
+    pub(super) fn finished(&self) -> &[Wait] {
+        self.waits.get(..self.window.waits).unwrap_or(&[])
+    }
+
+    /// The earliest begin that still needs its name.
+    pub(super) fn oldest(&self) -> Option<Stamp> {
+        let unnamed = self.waits.iter().map(|wait| wait.begin.stamp);
+        unnamed.chain(self.spinners.oldest().map(|begin| begin.stamp)).min()
+    }
+
+    /// The window is done with.
+    pub(super) fn close_window(&mut self) {
+        let InWindow { events, waits, forward } = std::mem::take(&mut self.window);
+        self.events.drain(..events);
         if let Some(raw) = &mut self.raw {
-            raw.forget(count);
+            raw.forget(events);
         }
-        self.waits.clear();
-        self.forward.clear();
-        self.named.clear();
+        self.waits.drain(..waits);
+        self.forward.drain(..forward);
+        self.sums.named.clear();
     }
 
     fn record(&mut self, with: &Decoding, record: &Record<'_>, processed_ns: u64) {
@@ -178,11 +212,9 @@ impl Lane {
             context: Context::from_common_flags(raw_head.flags),
         };
         let body = self.body(with, raw_head.id, record.payload);
-        if body == Body::Other && self.raw.is_none() {
-            return;
-        }
-        self.events.push(Event { head, body });
+        self.take(&Event { head, body });
         if let Some(raw) = &mut self.raw {
+            self.events.push(Event { head, body });
             raw.push(raw_head, record.payload);
         }
     }
@@ -231,10 +263,17 @@ impl Lane {
         let stamp = self.next_stamp();
         let head =
             Head { stamp, ts_ns: self.last_ns, cpu: self.cpu, tid: Tid(0), context: Context::Task };
-        self.events.push(Event { head, body });
+        self.take(&Event { head, body });
         if let Some(raw) = &mut self.raw {
+            self.events.push(Event { head, body });
             raw.push_nothing();
         }
+    }
+
+    /// One CPU's order is enough to pair what spins.
+    fn take(&mut self, event: &Event) {
+        self.mmap_locks.take(event);
+        self.spinners.take(event, &mut self.waits, &mut self.forward);
     }
 
     fn next_stamp(&mut self) -> Stamp {

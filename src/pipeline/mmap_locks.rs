@@ -20,11 +20,12 @@ const ENOUGH: u32 = 3;
 /// are waited for again.
 const MAX_SPACES: usize = 1 << 16;
 
-/// The `mmap_lock` events of one CPU's window, each with the lock that its task has just got there.
+/// The `mmap_lock` events of one CPU that are in no window yet, each with the lock that its task has just got there.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     last_end: Option<(Tid, u64)>,
-    events: Vec<(u64, Option<u64>)>,
+    /// (when, address space, lock), sorted.
+    events: Vec<(u64, u64, Option<u64>)>,
 }
 
 impl Taken {
@@ -38,7 +39,8 @@ impl Taken {
             Body::LockEnd { .. } | Body::LockBegin { .. } | Body::GapBegin => self.last_end = None,
             Body::MmapLock { mm } => {
                 let own = self.last_end.take().filter(|(tid, _)| *tid == event.head.tid);
-                self.events.push((mm, own.map(|(_, lock)| lock)));
+                let at_ns = event.head.stamp.ts_ns;
+                self.events.push((at_ns, mm, own.map(|(_, lock)| lock)));
             }
             _ => {}
         }
@@ -54,9 +56,10 @@ pub(super) struct MmapLocks {
 }
 
 impl MmapLocks {
-    /// Learns from one CPU's window.
-    pub(super) fn learn(&mut self, taken: &mut Taken) {
-        for (mm, lock) in taken.events.drain(..) {
+    /// Learns from what one CPU told up to an instant.
+    pub(super) fn learn(&mut self, taken: &mut Taken, up_to_ns: u64) {
+        let told = taken.events.partition_point(|&(at_ns, ..)| at_ns <= up_to_ns);
+        for (_, mm, lock) in taken.events.drain(..told) {
             if self.spaces.len() >= MAX_SPACES {
                 self.spaces.clear();
             }
@@ -124,7 +127,7 @@ mod tests {
         for window in windows {
             let mut taken = Taken::default();
             window.iter().for_each(|event| taken.take(event));
-            locks.learn(&mut taken);
+            locks.learn(&mut taken, 0);
         }
         locks
     }

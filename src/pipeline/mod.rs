@@ -44,6 +44,7 @@ mod signals;
 mod spaces;
 mod stream;
 mod summary;
+mod sums;
 mod targets;
 mod text_filter;
 mod user_names;

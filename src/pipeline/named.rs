@@ -4,7 +4,7 @@ use crate::aggregate::{Sample, Split};
 use crate::cmdline_cache::{Certainty, Fact, TaskName};
 use crate::contention::{Cause, Evidence, Holder, OffCpu, OpenWait, Process, Wait};
 use crate::event::{Comm, LeftAs, Reason};
-use crate::report::{ChainId, Holders, ItsHolder, RowStats, Series, Table, Witness};
+use crate::report::{ChainId, Holders, ItsHolder, Series, Table, Witness};
 use crate::symbols::LockName;
 
 /// Whoever had the lock, under its name when it let it go.
@@ -68,12 +68,14 @@ pub struct OpenNamed {
 #[derive(Debug, Clone, Default)]
 pub struct Kept {
     /// In the rows, and streamed, by table.
-    tables: [RowStats; Table::ALL.len()],
+    tables: [u64; Table::ALL.len()],
     /// Of the waits for the kernel's locks: who had them.
     pub holders: Holders,
     /// Of those in the rows: waits for a part of a lock that the task waits for anyway. Their time is in the
     /// outer wait's too.
-    pub internal: RowStats,
+    pub internal: u64,
+    /// The time of those, in ns.
+    pub internal_total_ns: u64,
     /// Our own.
     pub own: u64,
     /// Of tasks, on CPUs, for locks or from callers that were not asked for.
@@ -136,10 +138,11 @@ impl Kept {
     /// Adds another part of the same run.
     pub(super) fn merge(&mut self, other: &Kept) {
         for (own, other) in self.tables.iter_mut().zip(&other.tables) {
-            own.merge(other);
+            *own += other;
         }
         self.holders.add(&other.holders);
-        self.internal.merge(&other.internal);
+        self.internal += other.internal;
+        self.internal_total_ns = self.internal_total_ns.saturating_add(other.internal_total_ns);
         self.own += other.own;
         self.not_asked += other.not_asked;
         self.short += other.short;
@@ -151,27 +154,16 @@ impl Kept {
         self.cmdline_unread += other.cmdline_unread;
     }
 
-    /// The waits of one table together.
-    pub fn of(&self, table: Table) -> &RowStats {
-        let [locks, ..] = &self.tables;
-        self.tables.get(table.index()).unwrap_or(locks)
-    }
-
-    /// Counts a kept wait once more, by its chain.
-    pub(super) fn count_chain(&mut self, named: &NamedWait, sample: Sample) {
-        if let Some(rows) = self.tables.get_mut(Table::Chains.index()) {
-            rows.add(sample, named.split(), named.witness());
-        }
-    }
-
     /// Counts a wait that is kept.
     pub(super) fn count(&mut self, named: &NamedWait, sample: Sample) {
-        let (split, witness) = (named.split(), named.witness());
-        if let Some(rows) = self.tables.get_mut(named.table.index()) {
-            rows.add(sample, split, witness);
+        if let Some(waits) = self.tables.get_mut(named.table.index()) {
+            *waits += 1;
         }
         if named.wait.internal {
-            self.internal.add(sample, split, witness);
+            self.internal += 1;
+            if let Sample::Acquired(ns) = sample {
+                self.internal_total_ns = self.internal_total_ns.saturating_add(ns);
+            }
         }
         let certainty = named.name.certainty;
         self.name_unknown += u64::from(certainty == Certainty::Unknown);
@@ -206,9 +198,7 @@ impl Kept {
 
     /// All waits that are kept, in whichever table.
     pub fn kept(&self) -> u64 {
-        // Those of chains are the locks' once more.
-        let once = Table::ALL.into_iter().filter(|&table| table != Table::Chains);
-        once.map(|table| self.of(table).waits()).sum()
+        self.tables.iter().sum()
     }
 
     /// All waits that finished, whether kept or not.

@@ -17,6 +17,8 @@ pub(super) struct Naming<'a> {
     pub(super) stacks: &'a StackTable,
     pub(super) mmap_locks: &'a MmapLocks,
     pub(super) spaces: &'a Spaces,
+    /// Whether anybody asks what a finished wait's lock is known as.
+    lock_names: bool,
 }
 
 impl<'a> Naming<'a> {
@@ -25,8 +27,9 @@ impl<'a> Naming<'a> {
         stacks: &'a StackTable,
         mmap_locks: &'a MmapLocks,
         spaces: &'a Spaces,
+        lock_names: bool,
     ) -> Naming<'a> {
-        Naming { cache, stacks, mmap_locks, spaces }
+        Naming { cache, stacks, mmap_locks, spaces, lock_names }
     }
 }
 
@@ -37,6 +40,7 @@ impl Naming<'_> {
     }
 
     /// A finished wait under the name of its task.
+    #[inline]
     pub(super) fn named(&self, wait: &Wait, name: TaskName) -> NamedWait {
         let begin = &wait.begin;
         let process = self.process(wait.cause, begin);
@@ -46,7 +50,10 @@ impl Naming<'_> {
             table: table(wait, sleep),
             name,
             caller: self.caller(wait.stack, wait.cause),
-            lock_name: self.lock_name(process, begin, wait.lock, wait.cause, wait.stack),
+            lock_name: self
+                .lock_names
+                .then(|| self.lock_name(process, begin, wait.lock, wait.cause, wait.stack))
+                .flatten(),
             process,
             holder: wait.holder.map(|holder| self.holder(holder)),
             chain: None,

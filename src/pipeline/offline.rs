@@ -14,15 +14,12 @@ use super::save::SavedGap;
 use super::setup::Chunk;
 use super::workers::on_each;
 
-/// Bytes read of all rings at a time, and of one of them.
-const MOST_READ_BYTES: usize = 8 << 20;
-const MOST_OF_ONE_BYTES: usize = 1 << 20;
+/// Bytes read of all rings at a time - what comes of them stays in a CPU's caches -, and of one of them.
+const READ_BYTES: usize = 1 << 19;
+const LEAST_OF_ONE_BYTES: usize = 1 << 14;
 
 /// Events of all CPUs that may wait for those of a CPU that lags behind.
 const MOST_WAITING: usize = 1 << 19;
-
-/// How much of the trace goes by until names that nothing needs are dropped.
-const FORGET_NS: u64 = 1_000_000_000;
 
 /// A saved trace that is being read.
 #[derive(Debug)]
@@ -35,7 +32,6 @@ pub struct Offline {
     size_bytes: u64,
     first_ns: Option<u64>,
     read_up_to_ns: u64,
-    forgot_ns: u64,
     faults: Vec<Error>,
 }
 
@@ -143,12 +139,11 @@ impl Offline {
         Offline {
             abi: file.abi(),
             tidings: tidings.into(),
-            piece_bytes: (MOST_READ_BYTES / share).min(MOST_OF_ONE_BYTES),
+            piece_bytes: (READ_BYTES / share).max(LEAST_OF_ONE_BYTES),
             waiting: MOST_WAITING / share,
             size_bytes: extents.map(|extent| extent.size_bytes).sum(),
             first_ns: None,
             read_up_to_ns: 0,
-            forgot_ns: 0,
             faults: Vec::new(),
             rings,
         }
@@ -236,9 +231,7 @@ impl Offline {
             }
         }
         engine.window(up_to_ns, sink);
-        if up_to_ns.saturating_sub(self.forgot_ns) >= FORGET_NS {
-            self.forgot_ns = up_to_ns;
-            engine.forget_names();
-        }
+        // Every CPU has been read up to here: nothing comes late.
+        engine.forget_names(0);
     }
 }

@@ -74,6 +74,10 @@ fn add(named: &NamedWait, profile: &mut Profile) {
 }
 
 impl Sink for Export<'_> {
+    fn wants_waits(&self) -> bool {
+        true
+    }
+
     fn wait(&mut self, wait: &NamedWait, stacks: &StackTable) {
         match self {
             Export::Waits(report) => report.wait(wait, stacks),
@@ -97,6 +101,10 @@ impl Sink for Export<'_> {
 }
 
 impl Sink for Outputs<'_> {
+    fn wants_waits(&self) -> bool {
+        self.stream.wants_waits() || self.export.wants_waits()
+    }
+
     fn wait(&mut self, wait: &NamedWait, stacks: &StackTable) {
         self.stream.wait(wait, stacks);
         self.export.wait(wait, stacks);

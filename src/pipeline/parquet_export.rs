@@ -80,6 +80,10 @@ impl Exporter for ParquetExport<'_> {
 }
 
 impl Sink for ParquetExport<'_> {
+    fn wants_waits(&self) -> bool {
+        true
+    }
+
     fn wait(&mut self, named: &NamedWait, _: &StackTable) {
         let ParquetExport { file, symbols, texts, shows, .. } = self;
         told(named, texts, *shows, |wait| file.wait(wait, symbols));

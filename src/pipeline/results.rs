@@ -6,7 +6,7 @@ use crate::aggregate::Snapshot;
 use crate::cmdline_cache::{CacheCounters, FactsGivenUp};
 use crate::contention::CauseCounts;
 use crate::event::{Cpu, Gap};
-use crate::report::{Chains, FutexId, RowKey, Witness};
+use crate::report::{Chains, FutexId, RowKey, RowStats, Table, Witness};
 use crate::symbols::{LockName, StackTable};
 
 use super::lane::ReadCounts;
@@ -16,6 +16,8 @@ use super::user_names::NamesGivenUp;
 
 /// Where a window's results go, each in the order of time.
 pub trait Sink {
+    /// Whether it wants to have each finished wait: else none need come.
+    fn wants_waits(&self) -> bool;
     /// A finished wait that is kept; its stack is one of `stacks`.
     fn wait(&mut self, wait: &NamedWait, stacks: &StackTable);
     /// Any event, in raw mode.
@@ -26,6 +28,10 @@ pub trait Sink {
 
 /// A stream that is not wanted.
 impl<S: Sink> Sink for Option<S> {
+    fn wants_waits(&self) -> bool {
+        self.as_ref().is_some_and(Sink::wants_waits)
+    }
+
     fn wait(&mut self, wait: &NamedWait, stacks: &StackTable) {
         self.iter_mut().for_each(|sink| sink.wait(wait, stacks));
     }
@@ -56,6 +62,8 @@ pub struct Results {
     pub open: Vec<OpenNamed>,
     /// The rows.
     pub rows: Snapshot<RowKey, Witness>,
+    /// All rows of a table together, by its place in [`Table::ALL`].
+    pub(super) totals: [RowStats; Table::ALL.len()],
     /// Where rows are by lock: what the locks are known as, by address.
     pub lock_names: HashMap<u64, LockName>,
     /// Likewise of futexes.
@@ -76,4 +84,26 @@ pub struct Results {
     pub facts: FactsGivenUp,
     /// Up to when it is known what happened, in ns of the trace clock.
     pub end_ns: u64,
+}
+
+impl Results {
+    /// All waits of a table that are kept, together.
+    pub fn totals(&self, table: Table) -> &RowStats {
+        let [locks, ..] = &self.totals;
+        self.totals.get(table.index()).unwrap_or(locks)
+    }
+}
+
+/// The rows of each table and its overflow rows, together.
+pub(super) fn totals(rows: &Snapshot<RowKey, Witness>) -> [RowStats; Table::ALL.len()] {
+    let mut totals: [RowStats; Table::ALL.len()] = Default::default();
+    let mut add = |table: Table, stats| {
+        if let Some(total) = totals.get_mut(table.index()) {
+            total.merge(stats);
+        }
+    };
+    rows.rows.iter().for_each(|(key, stats)| add(key.table(), stats));
+    let overflow = rows.overflow.iter().enumerate();
+    overflow.for_each(|(bucket, stats)| add(RowKey::of_bucket(bucket).table(), stats));
+    totals
 }

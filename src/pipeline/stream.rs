@@ -123,6 +123,10 @@ impl<'a> Stream<'a> {
 }
 
 impl Sink for Stream<'_> {
+    fn wants_waits(&self) -> bool {
+        true
+    }
+
     fn wait(&mut self, named: &NamedWait, _: &StackTable) {
         let Stream { format, symbols, texts, shows, lines, count, .. } = self;
         let written = told(named, texts, *shows, |wait| match format {

@@ -190,7 +190,7 @@ mod tests {
             stack: None,
             holder: None,
         };
-        (1..=100).for_each(|ns| row.add(Sample::Acquired(ns), Split::default(), witness));
+        (1..=100).for_each(|ns| row.add(Sample::Acquired(ns), Split::default(), || witness));
         let of = |id| (Column::find(id).unwrap().value)(&row, &row);
         assert_eq!(["p50", "p95", "p99", "wait_max"].map(of), [50, 95, 99, 100]);
     }

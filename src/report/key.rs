@@ -1,5 +1,7 @@
 //! What a row stands for.
 
+use std::hash::{Hash, Hasher};
+
 use super::by::MAX_KEYS;
 use super::{ChainId, Table};
 use crate::aggregate;
@@ -103,11 +105,29 @@ impl Part {
 /// Parts that a row's key has at most: sleeps have their reason beside what was asked for.
 const MAX_PARTS: usize = MAX_KEYS + 1;
 
+/// The parts of a row's key, in the order of its table's keys.
+#[derive(Debug, Clone, Copy, Eq, PartialOrd, Ord)]
+pub struct Parts([Option<Part>; MAX_PARTS]);
+
+/// Behind the last part there is nothing to compare or to hash: keys are compared and hashed for every wait,
+/// and most have one part.
+impl PartialEq for Parts {
+    fn eq(&self, other: &Parts) -> bool {
+        self.0.iter().zip(&other.0).all(|(own, other)| own.is_none() && other.is_none() || own == other)
+    }
+}
+
+impl Hash for Parts {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.iter().map_while(Option::as_ref).for_each(|part| part.hash(state));
+    }
+}
+
 /// The identity of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RowKey {
     /// One part for each key of the table, in their order.
-    Of(Table, [Option<Part>; MAX_PARTS]),
+    Of(Table, Parts),
     /// Everything of the table that found no room in the map, by the kind of lock where rows have
     /// one.
     Overflow(Table, Option<WaitKind>),
@@ -121,7 +141,7 @@ impl aggregate::Key for RowKey {
 
     fn bucket(&self) -> usize {
         let kind = match self {
-            RowKey::Of(_, parts) => parts.iter().flatten().find_map(Part::kind),
+            RowKey::Of(_, parts) => parts.0.iter().flatten().find_map(Part::kind),
             RowKey::Overflow(_, kind) => *kind,
         };
         self.table().index() * KINDS + kind.map_or(WaitKind::ALL.len(), WaitKind::index)
@@ -135,7 +155,7 @@ impl RowKey {
         for (place, part) in kept.iter_mut().zip(parts) {
             *place = Some(part);
         }
-        RowKey::Of(table, kept)
+        RowKey::Of(table, Parts(kept))
     }
 
     /// The overflow row of a bucket.
@@ -154,7 +174,7 @@ impl RowKey {
     /// What it consists of; nothing where it holds what found no room.
     pub fn parts(&self) -> impl Iterator<Item = &Part> {
         let parts = match self {
-            RowKey::Of(_, parts) => &parts[..],
+            RowKey::Of(_, parts) => &parts.0[..],
             RowKey::Overflow(..) => &[],
         };
         parts.iter().flatten()

@@ -55,8 +55,8 @@ mod tests {
             row(lock(4), 20),
         ];
         let shown = select(rows, Column::find(column).unwrap(), &RowStats::default(), limit);
-        let name = |row: &Row| match row.key {
-            RowKey::Of(_, [Some(Part::Lock(lock, _)), ..]) => lock,
+        let name = |row: &Row| match row.key.parts().next() {
+            Some(&Part::Lock(lock, _)) => lock,
             _ => 99,
         };
         shown.iter().map(name).collect()

@@ -28,6 +28,10 @@ pub(crate) struct Collected {
 }
 
 impl Sink for Collected {
+    fn wants_waits(&self) -> bool {
+        true
+    }
+
     fn wait(&mut self, wait: &NamedWait, _: &StackTable) {
         self.waits.push(*wait);
     }
@@ -166,7 +170,7 @@ fn totals_are_those_of_the_provenance() {
         ];
         assert_eq!(found, expected, "{name}: {counts:?}");
         assert!(quality(&results, &[], 0, false).identities().iter().all(|law| law.holds()));
-        let rows = results.kept.of(Table::Locks);
+        let rows = results.totals(Table::Locks);
         assert_eq!(rows.wait_total_ns + rows.failed_total_ns + rows.uncertain_total_ns, total);
         let witness = rows.witness.unwrap();
         assert!(collected.waits.iter().any(|NamedWait { wait, .. }| {
@@ -201,7 +205,7 @@ fn a_full_map_loses_no_wait_of_a_recording() {
         let results = Recorded::live("slp").run(false, Begins::All, rows).1;
         assert!(results.rows.rows.len() <= rows);
         assert_eq!(results.rows.waits(), whole.rows.waits());
-        assert_eq!(results.kept.of(Table::Locks), whole.kept.of(Table::Locks));
+        assert_eq!(results.totals(Table::Locks), whole.totals(Table::Locks));
     }
 }
 

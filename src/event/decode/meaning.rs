@@ -2,11 +2,12 @@
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::{DecodeFault, Decoded, DecoderError, Frames, need};
+use super::{DecodeFault, Decoded, DecoderError, Frames, need, number};
 use crate::event::{Body, Comm, FutexCall, FutexOp, LockFlags, SwitchStates, TaskEvent, Tid};
 use crate::tracefs::Abi;
 use crate::tracefs::EventFormat;
 use crate::tracefs::Field;
+use crate::tracefs::Number;
 
 /// `clone_flags`: a further thread of the parent's process (include/uapi/linux/sched.h).
 const CLONE_THREAD: u64 = 0x10000;
@@ -16,104 +17,105 @@ const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 /// What a record is of, and the fields that are read from it.
 #[derive(Debug)]
 pub(super) enum Meaning {
-    LockBegin { lock: Field, flags: Field },
-    LockEnd { lock: Field, ret: Field },
+    LockBegin { lock: Number, flags: Number },
+    LockEnd { lock: Number, ret: Number },
     Task(TaskFields),
-    Exec { tid: Field, old_tid: Field, filename: Option<Field> },
-    Moved { root: Field, tid: Field, path: Field },
-    Stack { size: Option<Field>, caller: Field },
-    MmapLock { mm: Field },
-    Switch { prev: Field, state: Field, states: SwitchStates, next: Field },
-    Waking { tid: Field },
-    Released { lock: Field },
+    Exec { tid: Number, old_tid: Number, filename: Option<Field> },
+    Moved { root: Number, tid: Number, path: Field },
+    Stack { size: Option<Number>, caller: Field },
+    MmapLock { mm: Number },
+    Switch { prev: Number, state: Number, states: SwitchStates, next: Number },
+    Waking { tid: Number },
+    Released { lock: Number },
     Futex(FutexFields),
-    FutexExit { ret: Field },
+    FutexExit { ret: Number },
     Other,
 }
 
 /// The calls that wait, each with arguments of its own.
 #[derive(Debug)]
 pub(super) enum FutexFields {
-    Futex { address: Field, op: Field, value: Field, timeout: Field },
-    Wait { address: Field, value: Field, flags: Field, timeout: Field },
-    WaitAny { list: Field, timeout: Field },
+    Futex { address: Number, op: Number, value: Number, timeout: Number },
+    Wait { address: Number, value: Number, flags: Number, timeout: Number },
+    WaitAny { list: Number, timeout: Number },
 }
 
 #[derive(Debug)]
 pub(super) enum TaskFields {
-    New { tid: Field, comm: Field, clone_flags: Field },
-    Fork { parent: Field, child: Field, child_comm: Field },
-    Rename { tid: Field, old: Field, new: Field },
-    Exit { tid: Field },
+    New { tid: Number, comm: Field, clone_flags: Number },
+    Fork { parent: Number, child: Number, child_comm: Field },
+    Rename { tid: Number, old: Field, new: Field },
+    Exit { tid: Number },
 }
 
 impl Meaning {
-    pub(super) fn of(format: &EventFormat) -> Result<Meaning, DecoderError> {
+    pub(super) fn of(format: &EventFormat, abi: Abi) -> Result<Meaning, DecoderError> {
         let need = |name| need(format, name);
+        let number = |name| number(format, name, abi);
         Ok(match format.name.as_str() {
             "contention_begin" => {
-                Meaning::LockBegin { lock: need("lock_addr")?, flags: need("flags")? }
+                Meaning::LockBegin { lock: number("lock_addr")?, flags: number("flags")? }
             }
-            "contention_end" => Meaning::LockEnd { lock: need("lock_addr")?, ret: need("ret")? },
+            "contention_end" => Meaning::LockEnd { lock: number("lock_addr")?, ret: number("ret")? },
             "kernel_stack" => {
-                Meaning::Stack { size: format.field("size").cloned(), caller: need("caller")? }
+                Meaning::Stack { size: format.field("size").map(|size| Number::new(size, abi)), caller: need("caller")? }
             }
             "task_newtask" => Meaning::Task(TaskFields::New {
-                tid: need("pid")?,
+                tid: number("pid")?,
                 comm: need("comm")?,
-                clone_flags: need("clone_flags")?,
+                clone_flags: number("clone_flags")?,
             }),
             "sched_process_fork" => Meaning::Task(TaskFields::Fork {
-                parent: need("parent_pid")?,
-                child: need("child_pid")?,
+                parent: number("parent_pid")?,
+                child: number("child_pid")?,
                 child_comm: need("child_comm")?,
             }),
             // Kernels from 6.14 until the field came back in 2026 leave the task out: it is
             // the current one, but for names written to another task's /proc file.
             "task_rename" => Meaning::Task(TaskFields::Rename {
-                tid: need("pid").or_else(|_| need("common_pid"))?,
+                tid: number("pid").or_else(|_| number("common_pid"))?,
                 old: need("oldcomm")?,
                 new: need("newcomm")?,
             }),
             "sched_process_exec" => Meaning::Exec {
-                tid: need("pid")?,
-                old_tid: need("old_pid")?,
+                tid: number("pid")?,
+                old_tid: number("old_pid")?,
                 filename: format.field("filename").cloned(),
             },
             "cgroup_attach_task" | "cgroup_transfer_tasks" => Meaning::Moved {
-                root: need("dst_root")?,
-                tid: need("pid")?,
+                root: number("dst_root")?,
+                tid: number("pid")?,
                 path: need("dst_path")?,
             },
-            "sched_process_exit" => Meaning::Task(TaskFields::Exit { tid: need("pid")? }),
+            "sched_process_exit" => Meaning::Task(TaskFields::Exit { tid: number("pid")? }),
             "sched_switch" => Meaning::Switch {
-                prev: need("prev_pid")?,
-                state: need("prev_state")?,
+                prev: number("prev_pid")?,
+                state: number("prev_state")?,
                 states: SwitchStates::parse(&format.print_format),
-                next: need("next_pid")?,
+                next: number("next_pid")?,
             },
-            "sched_waking" => Meaning::Waking { tid: need("pid")? },
-            "contended_release" => Meaning::Released { lock: need("lock_addr")? },
+            "sched_waking" => Meaning::Waking { tid: number("pid")? },
+            "contended_release" => Meaning::Released { lock: number("lock_addr")? },
             "sys_enter_futex" => Meaning::Futex(FutexFields::Futex {
-                address: need("uaddr")?,
-                op: need("op")?,
-                value: need("val")?,
-                timeout: need("utime")?,
+                address: number("uaddr")?,
+                op: number("op")?,
+                value: number("val")?,
+                timeout: number("utime")?,
             }),
             "sys_enter_futex_wait" => Meaning::Futex(FutexFields::Wait {
-                address: need("uaddr")?,
-                value: need("val")?,
-                flags: need("flags")?,
-                timeout: need("timeout")?,
+                address: number("uaddr")?,
+                value: number("val")?,
+                flags: number("flags")?,
+                timeout: number("timeout")?,
             }),
             "sys_enter_futex_waitv" => Meaning::Futex(FutexFields::WaitAny {
-                list: need("waiters")?,
-                timeout: need("timeout")?,
+                list: number("waiters")?,
+                timeout: number("timeout")?,
             }),
             "sys_exit_futex" | "sys_exit_futex_wait" | "sys_exit_futex_waitv" => {
-                Meaning::FutexExit { ret: need("ret")? }
+                Meaning::FutexExit { ret: number("ret")? }
             }
-            "mmap_lock_acquire_returned" => Meaning::MmapLock { mm: need("mm")? },
+            "mmap_lock_acquire_returned" => Meaning::MmapLock { mm: number("mm")? },
             _ => Meaning::Other,
         })
     }
@@ -140,7 +142,7 @@ impl Meaning {
             Meaning::Released { lock } => Body::Released { lock: record.uint(lock)? },
             Meaning::Futex(fields) => record.futex(fields)?.map_or(Body::Other, Body::FutexEnter),
             Meaning::FutexExit { ret } => {
-                Body::FutexExit { ret: ret.int(payload, abi).ok_or(DecodeFault::Field)? }
+                Body::FutexExit { ret: ret.int(payload).ok_or(DecodeFault::Field)? }
             }
             Meaning::Other => Body::Other,
             Meaning::Exec { .. } | Meaning::Moved { .. } | Meaning::Stack { .. } => {
@@ -180,20 +182,24 @@ struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    fn uint(self, field: &Field) -> Result<u64, DecodeFault> {
-        field.uint(self.payload, self.abi).ok_or(DecodeFault::Field)
+    #[inline]
+    fn uint(self, field: &Number) -> Result<u64, DecodeFault> {
+        field.uint(self.payload).ok_or(DecodeFault::Field)
     }
 
-    fn narrow(self, field: &Field) -> Result<u32, DecodeFault> {
+    #[inline]
+    fn narrow(self, field: &Number) -> Result<u32, DecodeFault> {
         u32::try_from(self.uint(field)?).map_err(|_| DecodeFault::Field)
     }
 
-    fn int(self, field: &Field) -> Result<i32, DecodeFault> {
-        let value = field.int(self.payload, self.abi).ok_or(DecodeFault::Field)?;
+    #[inline]
+    fn int(self, field: &Number) -> Result<i32, DecodeFault> {
+        let value = field.int(self.payload).ok_or(DecodeFault::Field)?;
         i32::try_from(value).map_err(|_| DecodeFault::Field)
     }
 
-    fn tid(self, field: &Field) -> Result<Tid, DecodeFault> {
+    #[inline]
+    fn tid(self, field: &Number) -> Result<Tid, DecodeFault> {
         self.narrow(field).map(Tid)
     }
 
@@ -260,14 +266,14 @@ impl<'a> Record<'a> {
 
     /// A 32-bit argument of a system call, which is recorded as a register: its upper half may be
     /// anything (kernel/trace/trace_syscalls.c, 6.18).
-    fn argument(self, field: &Field) -> Result<u32, DecodeFault> {
+    fn argument(self, field: &Number) -> Result<u32, DecodeFault> {
         let register = self.uint(field)? & u64::from(u32::MAX);
         u32::try_from(register).map_err(|_| DecodeFault::Field)
     }
 
     /// The format gives `caller` eight elements whatever there are: `size` counts them
     /// (kernel/trace/trace_entries.h, 6.18), where there is one.
-    fn frames(self, size: Option<&Field>, caller: &Field) -> Result<Frames<'a>, DecodeFault> {
+    fn frames(self, size: Option<&Number>, caller: &Field) -> Result<Frames<'a>, DecodeFault> {
         let room = self.payload.get(caller.offset as usize..).ok_or(DecodeFault::Field)?;
         let words = match size {
             None => room,

@@ -148,7 +148,7 @@ fn header_and_loss_say_what_they_know() {
 #[test]
 fn the_summary_has_rows_counters_and_identities() {
     let mut stats = RowStats::default();
-    (1..=4).for_each(|ns| stats.add(Sample::Acquired(ns), Split::default(), witness()));
+    (1..=4).for_each(|ns| stats.add(Sample::Acquired(ns), Split::default(), witness));
     let totals = RowStats { wait_total_ns: 30, ..stats.clone() };
     let kind = WaitKind::Mutex;
     let comm = Some(Comm::new(b"x\ny"));
@@ -288,7 +288,7 @@ fn the_description_names_every_field() {
         RowKey::Overflow(Table::Locks, Some(WaitKind::Mutex)),
     ];
     let mut stats = RowStats::default();
-    stats.add(Sample::Acquired(1), Split::default(), witness());
+    stats.add(Sample::Acquired(1), Split::default(), witness);
     let rows = keys.map(|key| Row { key, stats: stats.clone() });
     let raw = RawEvent {
         ts_ns: 5,

@@ -108,7 +108,7 @@ fn open_wait() -> StreamOpen {
 /// A row of one wait.
 fn one() -> RowStats {
     let mut row = RowStats::default();
-    row.add(Sample::Acquired(764_165), Split::default(), witness());
+    row.add(Sample::Acquired(764_165), Split::default(), witness);
     row
 }
 

@@ -4,7 +4,7 @@ use crate::contention::OpenWait;
 
 use super::super::lock_names::LockNames;
 use super::super::naming::Naming;
-use super::super::results::Results;
+use super::super::results::{Results, totals};
 use super::{Engine, Lane};
 
 impl Engine {
@@ -17,7 +17,7 @@ impl Engine {
             open.extend(sleeps.finish());
             counts.add(&sleeps.counts);
         }
-        let mut kept = self.kept;
+        let mut kept = self.sums.kept;
         let mut switches_missing = 0;
         let mut read = Vec::with_capacity(self.lanes.len());
         let last_ns = self.lanes.iter().map(Lane::known_ns).max().unwrap_or(0);
@@ -25,7 +25,7 @@ impl Engine {
             open.extend(lane.spinners.finish());
             counts.add(&lane.spinners.counts);
             switches_missing += lane.spinners.switches_missing;
-            kept.merge(&lane.kept);
+            kept.merge(&lane.sums.kept);
             read.push((lane.cpu, lane.read));
         }
         open.sort_by_key(|wait| wait.begin.stamp);
@@ -33,7 +33,7 @@ impl Engine {
         let rows = self.aggregate.snapshot();
         let futex_names = self.lock_names.as_ref().map(LockNames::futexes);
         let names = self.lock_names.map(|names| names.finish(&rows.rows, &self.mmap_locks));
-        let with = Naming::new(&self.cache, &stacks, &self.mmap_locks, &self.spaces);
+        let with = Naming::new(&self.cache, &stacks, &self.mmap_locks, &self.spaces, true);
         let named = |wait: OpenWait| self.keep.open(&wait, last_ns, &with);
         let open = open.into_iter().filter_map(named).collect();
         let (chains, chains_forgotten) = self.chaining.unwrap_or_default().finish();
@@ -48,6 +48,7 @@ impl Engine {
             open,
             chains,
             chains_forgotten,
+            totals: totals(&rows),
             rows,
             lock_names: names.unwrap_or_default(),
             read,

@@ -5,47 +5,34 @@ use crate::event::{Body, Stamp};
 
 use super::super::merge::merge;
 use super::super::results::Sink;
-use super::super::workers::on_each;
-use super::Engine;
+use super::{Engine, Lane};
 
 impl Engine {
     /// Processes all events up to the watermark; those behind it stay for a later window.
     pub fn window(&mut self, watermark_ns: u64, sink: &mut dyn Sink) {
-        let counts: Vec<usize> = self.lanes.iter().map(|lane| lane.before(watermark_ns)).collect();
-        let events = counts.iter().sum();
-        self.pair_spinners(&counts, events);
+        for lane in &mut self.lanes {
+            lane.open_window(watermark_ns);
+            self.mmap_locks.learn(&mut lane.mmap_locks, watermark_ns);
+        }
         self.merge_the_rest(sink);
         self.learn(watermark_ns);
-        self.name_and_sum(events);
+        let wants_waits = !self.raw && sink.wants_waits();
+        self.name_and_sum(wants_waits);
         match self.raw {
-            true => self.stream_events(&counts, sink),
-            false => self.stream_waits(sink),
+            true => self.stream_events(sink),
+            false if wants_waits => self.stream_waits(sink),
+            false => {}
         }
-        for (lane, count) in self.lanes.iter_mut().zip(counts) {
-            lane.forget(count);
-        }
+        self.lanes.iter_mut().for_each(Lane::close_window);
         self.waits.clear();
         self.slept.clear();
-        self.named.clear();
+        self.sums.named.clear();
         self.processed_ns = self.processed_ns.max(watermark_ns);
-    }
-
-    fn pair_spinners(&mut self, counts: &[usize], events: usize) {
-        let mut work: Vec<_> = self.lanes.iter_mut().zip(counts.iter().copied()).collect();
-        on_each(&mut work, events, |(lane, count)| {
-            for event in lane.events.iter().take(*count) {
-                lane.mmap_locks.take(event);
-                lane.spinners.take(event, &mut lane.waits, &mut lane.forward);
-            }
-        });
-        for lane in &mut self.lanes {
-            self.mmap_locks.learn(&mut lane.mmap_locks);
-        }
     }
 
     /// What concerns tasks, in the order of time over all CPUs: names, targets, sleeping waits.
     fn merge_the_rest(&mut self, sink: &mut dyn Sink) {
-        let forwarded = self.lanes.iter().map(|lane| lane.forward.as_slice()).collect();
+        let forwarded = self.lanes.iter().map(Lane::forwarded).collect();
         for (_, event) in merge(forwarded) {
             match &event.body {
                 Body::Task(task) => {
@@ -75,7 +62,7 @@ impl Engine {
         if !self.cache.keeps_facts() {
             return;
         }
-        let of_lanes = self.lanes.iter().flat_map(|lane| &lane.waits);
+        let of_lanes = self.lanes.iter().flat_map(Lane::finished);
         for Wait { begin, .. } in of_lanes.chain(&self.waits).chain(&self.slept) {
             let name = self.cache.name_at(begin.tid, begin.cpu, begin.stamp);
             if self.keep.shows(begin, &name) {

@@ -13,16 +13,16 @@ use super::Engine;
 impl Engine {
     /// In the order in which they ended.
     pub(super) fn stream_waits(&self, sink: &mut dyn Sink) {
-        let of_lanes = self.lanes.iter().flat_map(|lane| &lane.named);
-        let mut named: Vec<&NamedWait> = of_lanes.chain(&self.named).collect();
+        let of_lanes = self.lanes.iter().flat_map(|lane| &lane.sums.named);
+        let mut named: Vec<&NamedWait> = of_lanes.chain(&self.sums.named).collect();
         named.sort_by_key(|named| (named.wait.end_ns, named.wait.begin.stamp));
         named.into_iter().for_each(|named| sink.wait(named, &self.decoding.stacks));
     }
 
-    /// In the order in which they happened; `counts` is how many of each lane.
-    pub(super) fn stream_events(&self, counts: &[usize], sink: &mut dyn Sink) {
-        let slices = self.lanes.iter().zip(counts);
-        let slices = slices.map(|(lane, &count)| lane.events.get(..count).unwrap_or(&[]));
+    /// In the order in which they happened.
+    pub(super) fn stream_events(&self, sink: &mut dyn Sink) {
+        let slices = self.lanes.iter();
+        let slices = slices.map(|lane| lane.events.get(..lane.window.events).unwrap_or(&[]));
         let mut stores: Vec<_> =
             self.lanes.iter().map(|lane| lane.raw.iter().flat_map(RawStore::iter)).collect();
         for (lane, event) in merge(slices.collect()) {

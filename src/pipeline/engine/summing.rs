@@ -1,76 +1,48 @@
 //! A window's waits get their names, and go into the rows.
 
-use crate::contention::Finished;
-use crate::report::{Part, RowKey, Table};
-
-use super::super::named::NamedWait;
 use super::super::naming::Naming;
 use super::super::workers::on_each;
-use super::Engine;
+use super::{Engine, Summing};
 
 impl Engine {
     /// Every name of the window is known by now: spinning waits each CPU for itself, then the others.
-    pub(super) fn name_and_sum(&mut self, events: usize) {
-        self.sum_spinners(events);
-        self.sum_sleepers();
-        self.sum_sleeps();
-        self.delta.flush(&self.aggregate);
+    /// `wants_waits`: each of them is wanted afterwards.
+    pub(super) fn name_and_sum(&mut self, wants_waits: bool) {
+        let each = wants_waits || self.lock_names.is_some();
+        let by = Summing {
+            keep: &self.keep,
+            with: Naming::new(
+                &self.cache,
+                &self.decoding.stacks,
+                &self.mmap_locks,
+                &self.spaces,
+                each || self.keep.filters.ask_for_names(),
+            ),
+            aggregate: &self.aggregate,
+            each,
+        };
+        let around = self.sleepers.around(&self.waits);
+        let waits = self.lanes.iter().map(|lane| lane.window.waits).sum();
+        on_each(&mut self.lanes, waits, |lane| {
+            for wait in lane.waits.iter_mut().take(lane.window.waits) {
+                wait.internal |= around.encloses(wait.lock, &wait.begin);
+                lane.sums.take(wait, &by);
+            }
+            lane.sums.flush(by.aggregate);
+        });
+        // One after the other, as they ended: a wait's chain is found in those before.
+        for wait in &self.waits {
+            match &mut self.chaining {
+                Some(chains) => self.sums.take_chained(wait, chains, &by),
+                None => self.sums.take(wait, &by),
+            }
+        }
+        self.slept.iter().for_each(|wait| self.sums.take(wait, &by));
+        self.sums.flush(by.aggregate);
         if let Some(names) = &mut self.lock_names {
-            let of_lanes = self.lanes.iter().flat_map(|lane| &lane.named);
-            of_lanes.chain(&self.named).for_each(|named| names.count(named));
+            let of_lanes = self.lanes.iter().flat_map(|lane| &lane.sums.named);
+            of_lanes.chain(&self.sums.named).for_each(|named| names.count(named));
         }
         self.spaces.end_window();
-    }
-
-    fn sum_spinners(&mut self, events: usize) {
-        let (keep, aggregate) = (&self.keep, &self.aggregate);
-        let (sleepers, slept) = (&self.sleepers, Finished::new(&self.waits));
-        let with = Naming::new(&self.cache, &self.decoding.stacks, &self.mmap_locks, &self.spaces);
-        on_each(&mut self.lanes, events, |lane| {
-            for wait in &mut lane.waits {
-                wait.internal |= sleepers.encloses(&slept, wait.lock, &wait.begin);
-                let kept = keep.take(wait, &with, &mut lane.kept);
-                let Some((named, key, sample)) = kept else { continue };
-                lane.delta.add(key, (sample, named.split()), named.witness(), aggregate);
-                lane.named.push(named);
-            }
-            lane.delta.flush(aggregate);
-        });
-    }
-
-    /// One after the other, as they ended: a wait's chain is found in those before.
-    fn sum_sleepers(&mut self) {
-        let with = Naming::new(&self.cache, &self.decoding.stacks, &self.mmap_locks, &self.spaces);
-        for wait in &self.waits {
-            let (chain, kept) = match &mut self.chaining {
-                // Waits that are left out are in chains, too.
-                Some(chains) => {
-                    let named = with.named(wait, with.name(&wait.begin));
-                    let chain = chains.take(&named);
-                    let named = NamedWait { chain: chain.map(|(chain, _)| chain), ..named };
-                    (chain, self.keep.take_named(named, &with, &mut self.kept))
-                }
-                None => (None, self.keep.take(wait, &with, &mut self.kept)),
-            };
-            let Some((named, key, sample)) = kept else { continue };
-            let (sums, witness) = ((sample, named.split()), named.witness());
-            self.delta.add(key, sums, witness, &self.aggregate);
-            if let Some((chain, true)) = chain {
-                let key = RowKey::of(Table::Chains, [Part::Chain(Some(chain))]);
-                self.kept.count_chain(&named, sample);
-                self.delta.add(key, sums, witness, &self.aggregate);
-            }
-            self.named.push(named);
-        }
-    }
-
-    fn sum_sleeps(&mut self) {
-        let with = Naming::new(&self.cache, &self.decoding.stacks, &self.mmap_locks, &self.spaces);
-        for wait in &self.slept {
-            let kept = self.keep.take(wait, &with, &mut self.kept);
-            let Some((named, key, sample)) = kept else { continue };
-            self.delta.add(key, (sample, named.split()), named.witness(), &self.aggregate);
-            self.named.push(named);
-        }
     }
 }
