@@ -35,7 +35,10 @@ impl<K: Key, W: Copy + Ord> Delta<K, W> {
         aggregate: &Aggregate<K, W>,
     ) {
         let key = Hashed::new(key);
-        if self.sums.len() >= MAX_KEYS && !self.sums.contains_key(&key) {
+        if let Some(stats) = self.sums.get_mut(&key) {
+            return stats.add(sample, split, witness);
+        }
+        if self.sums.len() >= MAX_KEYS {
             self.flush(aggregate);
         }
         self.sums.entry(key).or_default().add(sample, split, witness);

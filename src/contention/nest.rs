@@ -52,7 +52,11 @@ impl Nest {
 
     /// A begin: a further phase of a mutex's wait, or a new wait on top. A task is in one futex call at
     /// a time.
+    #[inline]
     pub(super) fn begin(&mut self, head: &Head, lock: u64, cause: Cause, counts: &mut CauseCounts) {
+        if self.open.is_empty() {
+            return self.open.push(OpenWait::new(head, lock, cause));
+        }
         if let Some(at) = self.place_of(lock, cause) {
             let same_wait =
                 cause.is_mutex() && self.open.get(at).is_some_and(|wait| wait.cause.is_mutex());
@@ -74,6 +78,7 @@ impl Nest {
 
     /// The end of a wait for a lock: the innermost one for it is over, those above it lost their
     /// ends.
+    #[inline]
     pub(super) fn end(
         &mut self,
         head: &Head,
@@ -81,6 +86,14 @@ impl Nest {
         ret: i32,
         counts: &mut CauseCounts,
     ) -> Matched {
+        if let [only] = &self.open[..]
+            && only.lock == lock
+            && only.cause.flags().is_some()
+        {
+            let matched = finish(only, head, ret, counts);
+            self.open.clear();
+            return matched;
+        }
         if let Some(at) = self.place_of(lock, Cause::Lock(LockFlags(0))) {
             return self.end_at(at, head, ret, counts);
         }
@@ -200,6 +213,7 @@ pub(super) fn suspect_is_its_end(wait: &OpenWait, counts: &mut Counts) -> bool {
     true
 }
 
+#[inline]
 pub(super) fn finish(open: &OpenWait, end: &Head, ret: i32, counts: &mut CauseCounts) -> Matched {
     let counts = counts.of(open.cause);
     if let Some(back_ns) = open.begin.ts_ns.checked_sub(end.ts_ns).filter(|&ns| ns > 0) {

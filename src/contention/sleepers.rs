@@ -41,6 +41,8 @@ pub struct Sleepers {
     begins: Begins,
     gaps_open: u32,
     any_gap: bool,
+    /// A switch was seen: who waits may be off its CPU.
+    any_switch: bool,
     /// Where every begin and end taken here went.
     pub counts: CauseCounts,
 }
@@ -76,6 +78,7 @@ impl Sleepers {
             begins,
             gaps_open: 0,
             any_gap: false,
+            any_switch: false,
             counts: CauseCounts::default(),
         }
     }
@@ -83,7 +86,9 @@ impl Sleepers {
     /// Takes the next event of all CPUs in the order of time; gives the wait it finishes.
     pub fn take(&mut self, event: &Event) -> Option<Wait> {
         let head = &event.head;
-        self.runs(event);
+        if self.any_switch {
+            self.runs(event);
+        }
         match event.body {
             Body::LockBegin { lock, flags } => {
                 return self.begin(head, lock, Cause::Lock(flags));
@@ -198,11 +203,13 @@ impl Sleepers {
 
     fn end(&mut self, head: &Head, lock: u64, ret: i32) -> Option<Wait> {
         self.counts.locks.ends_read += 1;
-        let matched = match self.waiters.get_mut(&head.tid) {
-            Some(nest) => nest.end(head, lock, ret, &mut self.counts),
-            None => Matched::Nothing,
+        let (matched, is_empty) = match self.waiters.get_mut(&head.tid) {
+            Some(nest) => (nest.end(head, lock, ret, &mut self.counts), nest.is_empty()),
+            None => (Matched::Nothing, false),
         };
-        self.drop_if_empty(head.tid);
+        if is_empty {
+            self.spare.extend(self.waiters.remove(&head.tid));
+        }
         match matched {
             Matched::Wait(wait) => return Some(self.finished(wait, head)),
             Matched::NoWait | Matched::Overflowed => {}

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use crate::aggregate::Sample;
 use crate::cmdline_cache::{Certainty, CmdlineCache, Fact, TaskName};
 use crate::contention::{Cause, OpenWait, Outcome, Wait};
-use crate::event::{Cpu, Head, LeftAs, StackId, Tid};
+use crate::event::{Cpu, Head, LeftAs, Tid};
 use crate::report::{Keys, RowKey};
 use crate::symbols::StackTable;
 
@@ -37,43 +37,15 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Names a wait, and says how it is summed; nothing if it is left out.
+    /// How a wait of a task that was asked for is summed; nothing if it is left out.
     #[inline]
-    pub(super) fn take(
+    pub(super) fn sample(
         &self,
-        wait: &Wait,
-        with: &Naming<'_>,
+        named: &mut NamedWait,
+        stacks: &StackTable,
         kept: &mut Kept,
-    ) -> Option<(NamedWait, Sample)> {
-        let name = with.name(&wait.begin);
-        // Most waits of a machine end here where few tasks are asked for: their names are enough.
-        if !self.admits(&wait.begin, &name, kept) {
-            return None;
-        }
-        self.take_shown(with.named(wait, name), with, kept)
-    }
-
-    /// The same of a wait that has its name already.
-    pub(super) fn take_named(
-        &self,
-        named: NamedWait,
-        with: &Naming<'_>,
-        kept: &mut Kept,
-    ) -> Option<(NamedWait, Sample)> {
-        if !self.admits(&named.wait.begin, &named.name, kept) {
-            return None;
-        }
-        self.take_shown(named, with, kept)
-    }
-
-    #[inline]
-    fn take_shown(
-        &self,
-        mut named: NamedWait,
-        with: &Naming<'_>,
-        kept: &mut Kept,
-    ) -> Option<(NamedWait, Sample)> {
-        if !self.passes(&named, with.stacks, kept) {
+    ) -> Option<Sample> {
+        if !self.passes(named, stacks, kept) {
             kept.not_asked += 1;
             return None;
         }
@@ -81,10 +53,12 @@ impl Keep {
             kept.short += 1;
             return None;
         }
-        named.wait.stack = self.cut(&named.wait, with.stacks);
+        if let (Some(stack), Some(most)) = (named.wait.stack, self.max_stack) {
+            named.wait.stack = Some(stacks.cut(stack, waiter(named.wait.cause), most.get()));
+        }
         let sample = sample(&named.wait);
-        kept.count(&named, sample);
-        Some((named, sample))
+        kept.count(named, sample);
+        Some(sample)
     }
 
     /// Names an open wait; nothing if its task was not asked for, or it waits for something to do.
@@ -115,17 +89,13 @@ impl Keep {
     }
 
     /// Whether a wait is of a task that was asked for; what is not is counted.
-    fn admits(&self, head: &Head, name: &TaskName, kept: &mut Kept) -> bool {
+    #[inline]
+    pub(super) fn admits(&self, head: &Head, name: &TaskName, kept: &mut Kept) -> bool {
         let is_own = name.tgid == Some(self.own);
         let is_wanted = !is_own && self.wants(head, name);
         kept.own += u64::from(is_own);
         kept.not_asked += u64::from(!is_own && !is_wanted);
         is_wanted
-    }
-
-    fn cut(&self, wait: &Wait, stacks: &StackTable) -> Option<StackId> {
-        let (Some(stack), Some(most)) = (wait.stack, self.max_stack) else { return wait.stack };
-        Some(stacks.cut(stack, waiter(wait.cause), most.get()))
     }
 
     /// Whether a wanted wait passes the filters; what is not known of its task is counted before.
@@ -149,8 +119,10 @@ impl Keep {
     /// The row that a wait is summed in.
     #[inline]
     pub(super) fn row_key(&self, named: &NamedWait, cache: &CmdlineCache) -> RowKey {
-        let keys = self.by.of(named.table).iter();
-        RowKey::of(named.table, keys.map(|&by| part(by, named, cache)))
+        match self.by.of(named.table) {
+            [by] => RowKey::of_one(named.table, part(*by, named, cache)),
+            keys => RowKey::of(named.table, keys.iter().map(|&by| part(by, named, cache))),
+        }
     }
 }
 

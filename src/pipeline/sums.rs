@@ -30,25 +30,28 @@ pub(super) struct Summing<'a> {
 
 impl Sums {
     /// Names a wait, and sums it if it is kept.
+    #[inline]
     pub(super) fn take(&mut self, wait: &Wait, by: &Summing<'_>) {
-        if let Some((named, sample)) = by.keep.take(wait, &by.with, &mut self.kept) {
-            self.add(named, sample, by);
+        let name = by.with.name(&wait.begin);
+        // Most waits of a machine end here where few tasks are asked for: their names are enough.
+        if by.keep.admits(&wait.begin, &name, &mut self.kept) {
+            self.take_named(&mut by.with.named(wait, name), by);
         }
     }
 
     /// The same with the chain that the wait begins: waits that are left out are in chains, too.
     pub(super) fn take_chained(&mut self, wait: &Wait, chains: &mut Chaining, by: &Summing<'_>) {
-        let named = by.with.named(wait, by.with.name(&wait.begin));
+        let mut named = by.with.named(wait, by.with.name(&wait.begin));
         let chain = chains.take(&named);
-        let named = NamedWait { chain: chain.map(|(chain, _)| chain), ..named };
-        let Some((named, sample)) = by.keep.take_named(named, &by.with, &mut self.kept) else {
+        named.chain = chain.map(|(chain, _)| chain);
+        if !by.keep.admits(&wait.begin, &named.name, &mut self.kept) {
             return;
-        };
+        }
+        let Some(sample) = self.take_named(&mut named, by) else { return };
         if let Some((chain, true)) = chain {
-            let key = RowKey::of(Table::Chains, [Part::Chain(Some(chain))]);
+            let key = RowKey::of_one(Table::Chains, Part::Chain(Some(chain)));
             self.delta.add(key, (sample, named.split()), || named.witness(), by.aggregate);
         }
-        self.add(named, sample, by);
     }
 
     /// Hands the rows over to everybody's.
@@ -56,11 +59,14 @@ impl Sums {
         self.delta.flush(aggregate);
     }
 
-    fn add(&mut self, named: NamedWait, sample: Sample, by: &Summing<'_>) {
-        let key = by.keep.row_key(&named, by.with.cache);
+    #[inline]
+    fn take_named(&mut self, named: &mut NamedWait, by: &Summing<'_>) -> Option<Sample> {
+        let sample = by.keep.sample(named, by.with.stacks, &mut self.kept)?;
+        let key = by.keep.row_key(named, by.with.cache);
         self.delta.add(key, (sample, named.split()), || named.witness(), by.aggregate);
         if by.each {
-            self.named.push(named);
+            self.named.push(*named);
         }
+        Some(sample)
     }
 }

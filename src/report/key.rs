@@ -158,6 +158,15 @@ impl RowKey {
         RowKey::Of(table, Parts(kept))
     }
 
+    /// A key of one part.
+    #[inline]
+    pub fn of_one(table: Table, part: Part) -> RowKey {
+        let mut parts = [None; MAX_PARTS];
+        let [first, ..] = &mut parts;
+        *first = Some(part);
+        RowKey::Of(table, Parts(parts))
+    }
+
     /// The overflow row of a bucket.
     pub fn of_bucket(bucket: usize) -> RowKey {
         let table = Table::ALL.get(bucket / KINDS).copied().unwrap_or(Table::Locks);

@@ -7,36 +7,44 @@ use crate::event::{Head, Tid};
 /// An inner lock lies within the outer one: no sleeping lock is larger.
 const LOCK_SIZE_BYTES: u64 = 128;
 
-/// Bits by stretches of memory as long as a lock can be.
+/// Bits by task and stretch of memory as long as a lock can be.
 const FILTER_BITS: u64 = 1 << 16;
+
+/// Lists by task.
+const LISTS: usize = 1 << 10;
 
 /// The sleeping waits of a window, open and finished, to be found by their task and lock.
 #[derive(Debug)]
 pub struct Around<'a> {
     open: &'a Sleepers,
-    /// Sorted by task and lock.
-    finished: Vec<(Tid, u64, &'a Wait)>,
-    /// Stretches with a lock that is waited for: nearly all other locks are told from these by one bit.
-    stretches: Vec<u64>,
+    finished: &'a [Wait],
+    /// The last one of each list, and the one before each in its list: places from 1 on.
+    lists: Vec<u32>,
+    before: Vec<u32>,
+    /// Nearly all spinning waits are told by one bit to have none around.
+    filter: Vec<u64>,
 }
 
 impl Sleepers {
     /// The waits that are open, and those that `finished`, in whichever order.
     pub fn around<'a>(&'a self, finished: &'a [Wait]) -> Around<'a> {
-        let open = self.waiters.values().flat_map(Nest::open).map(|wait| wait.lock);
-        let mut stretches = vec![0; (FILTER_BITS / 64) as usize];
-        for lock in open.chain(finished.iter().map(|wait| wait.lock)) {
-            for address in [lock, lock.saturating_add(LOCK_SIZE_BYTES - 1)] {
-                let (word, bit) = place(address);
-                if let Some(word) = stretches.get_mut(word) {
-                    *word |= bit;
-                }
-            }
+        let mut around = Around {
+            open: self,
+            finished,
+            lists: vec![0; LISTS],
+            before: Vec::with_capacity(finished.len()),
+            filter: vec![0; (FILTER_BITS / 64) as usize],
+        };
+        let open = self.waiters.iter().flat_map(|(tid, nest)| {
+            nest.open().iter().map(|wait| (*tid, wait.lock))
+        });
+        open.for_each(|(tid, lock)| around.mark(tid, lock));
+        for (number, wait) in (1..).zip(finished) {
+            around.mark(wait.begin.tid, wait.lock);
+            let before = around.lists.get_mut(list(wait.begin.tid));
+            around.before.push(before.map_or(0, |last| std::mem::replace(last, number)));
         }
-        let mut finished: Vec<_> =
-            finished.iter().map(|wait| (wait.begin.tid, wait.lock, wait)).collect();
-        finished.sort_unstable_by_key(|&(tid, lock, _)| (tid, lock));
-        Around { open: self, finished, stretches }
+        around
     }
 }
 
@@ -45,8 +53,8 @@ impl Around<'_> {
     /// `inner` is a part of.
     #[inline]
     pub fn encloses(&self, inner: u64, head: &Head) -> bool {
-        let (word, bit) = place(inner);
-        self.stretches.get(word).is_some_and(|word| word & bit != 0)
+        let (word, bit) = place(head.tid, inner / LOCK_SIZE_BYTES);
+        self.filter.get(word).is_some_and(|word| word & bit != 0)
             && self.really_encloses(inner, head)
     }
 
@@ -54,21 +62,43 @@ impl Around<'_> {
         let part_of =
             |outer: u64| inner.checked_sub(outer).is_some_and(|at| at > 0 && at < LOCK_SIZE_BYTES);
         let open = self.open.waiters.get(&head.tid).map_or(&[][..], Nest::open);
-        let place = |lock| self.finished.partition_point(|of| (of.0, of.1) < (head.tid, lock));
-        let first = inner.saturating_sub(LOCK_SIZE_BYTES - 1);
-        let finished = self.finished.get(place(first)..place(inner)).unwrap_or(&[]);
         open.iter().any(|wait| wait.begin.stamp < head.stamp && part_of(wait.lock))
-            || finished
-                .iter()
-                .any(|(.., wait)| wait.begin.stamp < head.stamp && wait.end_ns >= head.ts_ns)
+            || self.listed(head.tid).any(|wait| {
+                wait.begin.tid == head.tid
+                    && part_of(wait.lock)
+                    && wait.begin.stamp < head.stamp
+                    && wait.end_ns >= head.ts_ns
+            })
+    }
+
+    /// Finished waits: all of the task's, and some others.
+    fn listed(&self, tid: Tid) -> impl Iterator<Item = &Wait> {
+        let place = |number: u32| usize::try_from(number).ok()?.checked_sub(1);
+        let last = self.lists.get(list(tid)).copied();
+        let numbers = std::iter::successors(last, move |&number| {
+            self.before.get(place(number)?).copied()
+        });
+        numbers.map_while(move |number| self.finished.get(place(number)?))
+    }
+
+    /// Of each stretch that the lock may reach into.
+    fn mark(&mut self, tid: Tid, lock: u64) {
+        let stretch = lock / LOCK_SIZE_BYTES;
+        for stretch in [stretch, stretch.saturating_add(1)] {
+            let (word, bit) = place(tid, stretch);
+            self.filter.get_mut(word).into_iter().for_each(|word| *word |= bit);
+        }
     }
 }
 
-/// An address's bit: which word, and which of it.
+fn list(tid: Tid) -> usize {
+    tid.0 as usize % LISTS
+}
+
+/// The bit of a task and a stretch: which word, and which of it.
 #[inline]
-fn place(address: u64) -> (usize, u64) {
-    let stretch = address / LOCK_SIZE_BYTES;
-    // Allocators align: the higher bits tell as much.
-    let number = (stretch ^ (stretch >> 16)) % FILTER_BITS;
-    (usize::try_from(number / 64).unwrap_or(0), 1 << (number % 64))
+fn place(tid: Tid, stretch: u64) -> (usize, u64) {
+    // 2^64 divided by the golden ratio spreads what differs in any bit over the upper ones.
+    let mixed = (stretch ^ (u64::from(tid.0) << 40)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+    (usize::try_from(mixed % FILTER_BITS / 64).unwrap_or(0), 1 << (mixed % 64))
 }

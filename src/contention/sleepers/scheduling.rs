@@ -19,6 +19,7 @@ impl Sleepers {
     }
 
     pub(super) fn switch(&mut self, ns: u64, prev: Tid, left_as: LeftAs, next: Tid) {
+        self.any_switch = true;
         if let Some(nest) = self.waiters.get_mut(&prev) {
             nest.leaves(ns, left_as);
         }
