@@ -1,5 +1,7 @@
 //! All incarnations of one thread id.
 
+use smallvec::SmallVec;
+
 use super::TaskName;
 use super::life::{Incarnations, Kind, Life, Mark};
 use super::losses::Losses;
@@ -8,7 +10,7 @@ use crate::event::{Stamp, Tid};
 /// The lives under one number, in time order.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    pub(super) lives: Vec<Life>,
+    pub(super) lives: SmallVec<[Life; 1]>,
 }
 
 /// How a rename's `old` agrees with the name known so far.

@@ -1,5 +1,7 @@
 //! One incarnation of a thread id: from its birth to the next birth under the same number.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::losses::Losses;
 use super::{Certainty, TaskName};
 use crate::event::{Comm, Stamp, Tid};
@@ -82,17 +84,18 @@ pub(super) struct Life {
     pub(super) exited: Option<Stamp>,
     /// The start time in a seed that was forgotten.
     pub(super) start_time: Option<u64>,
-    /// In time order, never empty.
-    pub(super) marks: Vec<Mark>,
+    /// In time order, never empty. Nearly all tasks have one: it is looked for with every wait, so it lies
+    /// where its task does.
+    pub(super) marks: SmallVec<[Mark; 1]>,
 }
 
 impl Life {
     /// A life of which only this much is known.
     pub(super) fn seen(incarnation: u32, mark: Mark) -> Life {
-        Life::with_marks(incarnation, vec![mark])
+        Life::with_marks(incarnation, smallvec![mark])
     }
 
-    fn with_marks(incarnation: u32, marks: Vec<Mark>) -> Life {
+    fn with_marks(incarnation: u32, marks: SmallVec<[Mark; 1]>) -> Life {
         let (born, parent, tgid, exited, start_time) = (None, None, None, None, None);
         Life { incarnation, born, parent, tgid, exited, start_time, marks }
     }
@@ -120,7 +123,7 @@ impl Life {
     pub(super) fn split_off(&mut self, at: Stamp) -> Life {
         let first = self.marks.partition_point(|mark| mark.at <= at);
         let exited = self.exited.take_if(|exited| at < *exited);
-        let marks = self.marks.split_off(first);
+        let marks = self.marks.drain(first..).collect();
         Life { exited, ..Life::with_marks(self.incarnation, marks) }
     }
 

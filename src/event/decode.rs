@@ -181,16 +181,23 @@ impl Decoder {
         })
     }
 
+    /// What [`Decoder::decode`] says of a begin or an end of a wait for a lock, if it is one and whole: most
+    /// events are.
+    #[inline]
+    pub fn lock_event(&self, id: u16, payload: &[u8]) -> Option<Body> {
+        self.event(id)?.meaning.lock_event(payload)
+    }
+
     /// What the record says whose head has this id. It may be longer than its format.
     ///
     /// # Errors
     /// If it does not hold a field that is needed.
-    #[inline]
     pub fn decode<'a>(&self, id: u16, payload: &'a [u8]) -> Result<Decoded<'a>, DecodeFault> {
         let Some(event) = self.event(id) else { return Ok(Decoded::Unknown) };
         event.meaning.read(payload, self.abi)
     }
 
+    #[inline]
     fn event(&self, id: u16) -> Option<&KnownEvent> {
         self.events.get(usize::from(id))?.as_deref()
     }

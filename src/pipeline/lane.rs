@@ -117,11 +117,15 @@ impl Lane {
         let resume = self.resume.filter(|_| resumes);
         let mut steps = walk(sub_buffer, &with.layout, with.abi, resume);
         self.read.sub_buffers += u64::from(resume.is_none());
-        for step in &mut steps {
-            match step {
-                Step::Lost { missed } => self.gap = Some(missed),
-                Step::Record(record) => self.record(with, &record, processed_ns),
-                Step::Fault(fault) => *self.read.faults.entry(fault).or_default() += 1,
+        loop {
+            while let Some(record) = steps.next_short() {
+                self.record(with, &record, processed_ns);
+            }
+            match steps.next() {
+                Some(Step::Lost { missed }) => self.gap = Some(missed),
+                Some(Step::Record(record)) => self.record(with, &record, processed_ns),
+                Some(Step::Fault(fault)) => *self.read.faults.entry(fault).or_default() += 1,
+                None => break,
             }
         }
         self.resume = Some(steps.resume());
@@ -192,6 +196,7 @@ impl Lane {
         self.sums.named.clear();
     }
 
+    #[inline]
     fn record(&mut self, with: &Decoding, record: &Record<'_>, processed_ns: u64) {
         self.read.events += 1;
         let Some(raw_head) = with.decoder.head(record.payload) else {
@@ -211,7 +216,10 @@ impl Lane {
             tid: raw_head.tid,
             context: Context::from_common_flags(raw_head.flags),
         };
-        let body = self.body(with, raw_head.id, record.payload);
+        let body = match with.decoder.lock_event(raw_head.id, record.payload) {
+            Some(body) => body,
+            None => self.body(with, raw_head.id, record.payload),
+        };
         self.take(&Event { head, body });
         if let Some(raw) = &mut self.raw {
             self.events.push(Event { head, body });

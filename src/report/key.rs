@@ -112,14 +112,37 @@ pub struct Parts([Option<Part>; MAX_PARTS]);
 /// Behind the last part there is nothing to compare or to hash: keys are compared and hashed for every wait,
 /// and most have one part.
 impl PartialEq for Parts {
+    #[inline]
     fn eq(&self, other: &Parts) -> bool {
-        self.0.iter().zip(&other.0).all(|(own, other)| own.is_none() && other.is_none() || own == other)
+        for (own, other) in self.0.iter().zip(&other.0) {
+            match (own, other) {
+                (Some(own), Some(other)) if own == other => {}
+                (None, None) => return true,
+                _ => return false,
+            }
+        }
+        true
     }
 }
 
 impl Hash for Parts {
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.iter().map_while(Option::as_ref).for_each(|part| part.hash(state));
+        self.0.iter().map_while(Option::as_ref).for_each(|part| match part {
+            Part::Caller(address, kind) => {
+                state.write_u64(address.unwrap_or(1));
+                state.write_u8(*kind as u8);
+            }
+            Part::Lock(address, kind) => {
+                state.write_u64(*address);
+                state.write_u8(*kind as u8);
+            }
+            Part::Task { tid, incarnation, comm } => {
+                state.write_u64(u64::from(tid.0) << 32 | u64::from(*incarnation));
+                comm.hash(state);
+            }
+            other => other.hash(state),
+        });
     }
 }
 

@@ -182,6 +182,17 @@ impl<'a> Walk<'a> {
         })
     }
 
+    /// The next record, if nothing but its own two words has to be looked at: so it is with nearly all, and
+    /// this is a third of what [`Iterator::next`] costs, which knows the rest.
+    #[inline(always)]
+    pub fn next_short(&mut self) -> Option<Record<'a>> {
+        if self.lost.is_some() || self.endian == Endian::Big {
+            return None;
+        }
+        let (word, body) = self.rest.split_first_chunk()?;
+        self.short(u32::from_le_bytes(*word), body)
+    }
+
     /// The running time: the header's at first, then that of the last record.
     pub fn ts(&self) -> u64 {
         self.ts
@@ -202,9 +213,6 @@ impl<'a> Walk<'a> {
     fn record(&mut self) -> Result<Option<Record<'a>>, PageFault> {
         while !self.rest.is_empty() {
             let (word, body) = self.word(self.rest)?;
-            if let Some(record) = self.short(word, body) {
-                return Ok(Some(record));
-            }
             let (kind, delta) = match self.endian {
                 Endian::Little => (word & 0x1f, word >> 5),
                 Endian::Big => (word >> 27, word & 0x07ff_ffff),
@@ -243,12 +251,9 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    /// The record, if it is as nearly all are: its length in its first word, and whole.
-    #[inline]
+    /// The record, if its length is in its first word, and it is whole.
+    #[inline(always)]
     fn short(&mut self, word: u32, body: &'a [u8]) -> Option<Record<'a>> {
-        if self.endian == Endian::Big {
-            return None;
-        }
         let words = (word & 0x1f) as usize;
         if !(1..=28).contains(&words) {
             return None;
@@ -295,7 +300,7 @@ impl<'a> Walk<'a> {
 impl<'a> Iterator for Walk<'a> {
     type Item = Step<'a>;
 
-    #[inline(always)]
+    #[inline]
     fn next(&mut self) -> Option<Step<'a>> {
         // Only looked at, not taken, on the way to every record: that costs.
         if self.lost.is_some() {

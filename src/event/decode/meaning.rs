@@ -120,16 +120,27 @@ impl Meaning {
         })
     }
 
+    /// What a begin or an end of a wait for a lock says.
     #[inline]
+    pub(super) fn lock_event(&self, payload: &[u8]) -> Option<Body> {
+        match self {
+            Meaning::LockBegin { lock, flags } => {
+                let flags = u32::try_from(flags.uint(payload)?).ok()?;
+                Some(Body::LockBegin { lock: lock.uint(payload)?, flags: LockFlags(flags) })
+            }
+            Meaning::LockEnd { lock, ret } => {
+                let ret = i32::try_from(ret.int(payload)?).ok()?;
+                Some(Body::LockEnd { lock: lock.uint(payload)?, ret })
+            }
+            _ => None,
+        }
+    }
+
     pub(super) fn read<'a>(&self, payload: &'a [u8], abi: Abi) -> Result<Decoded<'a>, DecodeFault> {
         let record = Record { payload, abi };
         let body = match self {
-            Meaning::LockBegin { lock, flags } => Body::LockBegin {
-                lock: record.uint(lock)?,
-                flags: LockFlags(record.narrow(flags)?),
-            },
-            Meaning::LockEnd { lock, ret } => {
-                Body::LockEnd { lock: record.uint(lock)?, ret: record.int(ret)? }
+            Meaning::LockBegin { .. } | Meaning::LockEnd { .. } => {
+                self.lock_event(payload).ok_or(DecodeFault::Field)?
             }
             Meaning::Task(fields) => Body::Task(record.task(fields)?),
             Meaning::MmapLock { mm } => Body::MmapLock { mm: record.uint(mm)? },
