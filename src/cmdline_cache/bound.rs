@@ -49,6 +49,7 @@ impl CmdlineCache {
     /// Drops the least needed names. The next time must be far enough away to pay for this one:
     /// an eighth of the room is freed in any case, half of it where that costs only dead tasks.
     fn make_room(&mut self) {
+        self.changes.note_all();
         let horizon = self.horizon;
         let mut all: Vec<_> = self.tasks.values().flat_map(|task| needs(task, horizon)).collect();
         let left = all.iter().filter(|(need, _)| *need == Need::Left).count();

@@ -20,6 +20,7 @@ mod life;
 mod looks;
 mod losses;
 mod marks;
+mod memo;
 pub mod proc;
 mod proc_files;
 mod timelines;
@@ -36,12 +37,14 @@ pub use facts::FactsGivenUp;
 pub use hierarchy::{Hierarchy, HierarchyError, NoCgroup, is_within};
 pub use looks::{Look, Said};
 pub use marks::Fact;
+pub use memo::NameMemo;
 
 use crate::event::{Comm, Cpu, Head, Stamp, TaskEvent, Tid};
 use facts::{Birth, Facts};
 use history::{Agreement, History};
 use life::{Incarnations, Kind, Life, Mark};
 use losses::Losses;
+use memo::Changes;
 pub use proc::SeededTask;
 
 /// Who a thread id was at an instant.
@@ -116,6 +119,7 @@ pub struct CmdlineCache {
     facts: Facts,
     /// What tasks are called of which nothing was told.
     hearsay: HashMap<Tid, Comm>,
+    changes: Changes,
 }
 
 impl CmdlineCache {
@@ -133,6 +137,7 @@ impl CmdlineCache {
             counters: CacheCounters::default(),
             facts: Facts::default(),
             hearsay: HashMap::new(),
+            changes: Changes::default(),
         }
     }
 
@@ -147,6 +152,7 @@ impl CmdlineCache {
     ///
     /// After a loss, seeding anew settles the names again.
     pub fn seed(&mut self, task: &SeededTask, at: Stamp) {
+        self.changes.note(task.tid);
         let mark = Mark::seeded(at, task.comm, task.start_time);
         let history = self.tasks.entry(task.tid).or_default();
         if history.seed(mark, task.tgid, &mut self.incarnations, &self.losses) {
@@ -182,6 +188,7 @@ impl CmdlineCache {
             }
             TaskEvent::Rename { tid, old, new } => {
                 self.counters.renames += 1;
+                self.changes.note(tid);
                 let mark = Mark::renamed(at, old, new);
                 let history = self.tasks.entry(tid).or_default();
                 match history.rename(mark, &mut self.incarnations, &self.losses) {
@@ -196,12 +203,14 @@ impl CmdlineCache {
                 self.facts.exec(at, tid, old_tid, filename);
                 if tid != old_tid {
                     self.counters.execs_by_thread += 1;
+                    self.changes.note_all();
                     self.exchange(tid, old_tid, at);
                 }
             }
             TaskEvent::Moved { tid, cgroup } => self.facts.moved(at, tid, cgroup),
             TaskEvent::Exit { tid } => {
                 self.counters.exits += 1;
+                self.changes.note(tid);
                 if let Some(history) = self.tasks.get_mut(&tid) {
                     history.exit(at);
                 }
@@ -213,6 +222,7 @@ impl CmdlineCache {
     /// unconfirmed from there on, until an event or a seed tells them again.
     pub fn mark_loss(&mut self, after: Stamp, until: Stamp) {
         self.counters.losses += 1;
+        self.changes.note_all();
         if self.losses.add(after, until) {
             self.counters.losses_joined += 1;
         }
@@ -239,6 +249,19 @@ impl CmdlineCache {
         })
     }
 
+    /// The last name of a task, and the instant behind which it is certain: of a task whose past is in doubt,
+    /// nothing.
+    fn settled(&self, tid: Tid) -> Option<(Stamp, TaskName)> {
+        // An idle task's name is its CPU's.
+        if tid == Tid(0) || !self.losses.is_empty() {
+            return None;
+        }
+        let last = self.tasks.get(&tid)?.lives.last()?;
+        let since = last.marks.last()?.at;
+        let name = last.name_at(Stamp::behind(u64::MAX), false, &self.losses)?;
+        (name.certainty == Certainty::Known).then_some((since, name))
+    }
+
     /// What went through so far.
     pub fn counters(&self) -> CacheCounters {
         self.counters
@@ -251,6 +274,7 @@ impl CmdlineCache {
 
     fn bear(&mut self, at: Stamp, tid: Tid, comm: Comm, parent: Tid, tgid: Option<Tid>) {
         self.counters.births += 1;
+        self.changes.note(tid);
         let seen = Life::seen(self.incarnations.next(), Mark::born(at, comm));
         let newborn = Life { born: Some(at), parent: Some(parent), tgid, ..seen };
         self.tasks.entry(tid).or_default().bear(newborn);

@@ -11,8 +11,8 @@ use thiserror::Error;
 use self::meaning::Meaning;
 use super::{Body, Tid};
 use crate::tracefs::Abi;
-use crate::tracefs::EventFormat;
 use crate::tracefs::Endian;
+use crate::tracefs::EventFormat;
 use crate::tracefs::Field;
 use crate::tracefs::Number;
 
@@ -206,7 +206,8 @@ impl Decoder {
 impl HeadFields {
     fn of(format: &EventFormat, abi: Abi) -> Result<HeadFields, DecoderError> {
         let places = [("common_type", 0, 2), ("common_flags", 2, 1)];
-        let places = places.into_iter().chain([("common_preempt_count", 3, 1), ("common_pid", 4, 4)]);
+        let places =
+            places.into_iter().chain([("common_preempt_count", 3, 1), ("common_pid", 4, 4)]);
         let mut plain = abi.endian == Endian::Little;
         for (name, offset, size_bytes) in places {
             let field = need(format, name)?;

@@ -58,6 +58,7 @@ pub struct Engine {
 impl Engine {
     /// Without any event yet.
     pub fn new(setup: Setup, cpus: impl IntoIterator<Item = Cpu>) -> Engine {
+        let cpus: Vec<Cpu> = cpus.into_iter().collect();
         let raw = setup.raw;
         let store = || raw.then(RawStore::default);
         let by = &setup.keep.by;
@@ -71,13 +72,13 @@ impl Engine {
                 stacks: setup.stacks,
                 texts: setup.cache.event_texts(),
             },
-            lanes: cpus.into_iter().map(|cpu| Lane::new(cpu, store())).collect(),
+            lanes: cpus.iter().map(|&cpu| Lane::new(cpu, cpus.len(), store())).collect(),
             sleepers: Sleepers::new(setup.begins),
             spaces: Spaces::new(setup.live),
             sleeps: setup.sleeps.then(Sleeps::default),
             waits: Vec::new(),
             slept: Vec::new(),
-            sums: Sums::default(),
+            sums: Sums::new(1),
             cache: setup.cache,
             keep: setup.keep,
             mmap_locks: MmapLocks::default(),

@@ -82,7 +82,7 @@ pub struct ReadCounts {
 }
 
 impl Lane {
-    pub(super) fn new(cpu: Cpu, raw: Option<RawStore>) -> Lane {
+    pub(super) fn new(cpu: Cpu, cpus: usize, raw: Option<RawStore>) -> Lane {
         Lane {
             cpu,
             events: Vec::new(),
@@ -92,7 +92,7 @@ impl Lane {
             waits: Vec::new(),
             forward: Vec::new(),
             window: InWindow::default(),
-            sums: Sums::default(),
+            sums: Sums::new(cpus),
             read: ReadCounts::default(),
             resume: None,
             last_ns: 0,

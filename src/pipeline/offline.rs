@@ -12,11 +12,14 @@ use super::engine::Engine;
 use super::results::Sink;
 use super::save::SavedGap;
 use super::setup::Chunk;
-use super::workers::on_each;
+use super::workers::{on_each, threads};
 
-/// Bytes read of all rings at a time - what comes of them stays in a CPU's caches -, and of one of them.
+/// Bytes read of all rings at a time, and of one of them at least: what comes of them stays in a CPU's caches.
 const READ_BYTES: usize = 1 << 19;
 const LEAST_OF_ONE_BYTES: usize = 1 << 14;
+
+/// Where several threads work: enough to be worth starting them.
+const READ_BY_SEVERAL_BYTES: usize = 1 << 22;
 
 /// Events of all CPUs that may wait for those of a CPU that lags behind.
 const MOST_WAITING: usize = 1 << 19;
@@ -136,10 +139,11 @@ impl Offline {
         });
         let rings: Vec<OneRing> = rings.collect();
         let share = rings.len().max(1);
+        let read_bytes = if threads(share) > 1 { READ_BY_SEVERAL_BYTES } else { READ_BYTES };
         Offline {
             abi: file.abi(),
             tidings: tidings.into(),
-            piece_bytes: (READ_BYTES / share).max(LEAST_OF_ONE_BYTES),
+            piece_bytes: (read_bytes / share).max(LEAST_OF_ONE_BYTES),
             waiting: MOST_WAITING / share,
             size_bytes: extents.map(|extent| extent.size_bytes).sum(),
             first_ns: None,

@@ -1,6 +1,7 @@
 //! What one worker has summed: rows, and where the waits went.
 
 use crate::aggregate::{Aggregate, Delta, Sample};
+use crate::cmdline_cache::NameMemo;
 use crate::contention::Wait;
 use crate::report::{Part, RowKey, Table, Witness};
 
@@ -9,11 +10,15 @@ use super::keep::Keep;
 use super::named::{Kept, NamedWait};
 use super::naming::Naming;
 
+/// Names that all workers have at hand together.
+const MOST_NAMES: usize = 1 << 14;
+
 /// One worker's sums, flushed at the end of each window.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Sums {
     delta: Delta<RowKey, Witness>,
     pub(super) kept: Kept,
+    names: NameMemo,
     /// The window's kept waits, where something needs each of them.
     pub(super) named: Vec<NamedWait>,
 }
@@ -29,10 +34,16 @@ pub(super) struct Summing<'a> {
 }
 
 impl Sums {
+    /// Empty, for one of so many CPUs: what they remember together is bounded.
+    pub(super) fn new(cpus: usize) -> Sums {
+        let names = NameMemo::new((MOST_NAMES / cpus.max(1)).clamp(64, 1024));
+        Sums { delta: Delta::default(), kept: Kept::default(), names, named: Vec::new() }
+    }
+
     /// Names a wait, and sums it if it is kept.
     #[inline]
     pub(super) fn take(&mut self, wait: &Wait, by: &Summing<'_>) {
-        let name = by.with.name(&wait.begin);
+        let name = self.names.name(by.with.cache, &wait.begin);
         // Most waits of a machine end here where few tasks are asked for: their names are enough.
         if by.keep.admits(&wait.begin, &name, &mut self.kept) {
             self.take_named(&mut by.with.named(wait, name), by);

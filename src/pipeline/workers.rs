@@ -8,10 +8,14 @@ use std::thread;
 /// event some 50 ns.
 const WORTH_A_THREAD: usize = 4096;
 
+/// How many threads can work on so many lanes.
+pub(super) fn threads(lanes: usize) -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get).min(lanes)
+}
+
 /// Runs `work` once on each of `lanes`, which hold `events` together.
 pub(super) fn on_each<T: Send>(lanes: &mut [T], events: usize, work: impl Fn(&mut T) + Sync) {
-    let cpus = thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = cpus.min(lanes.len()).min(events / WORTH_A_THREAD);
+    let threads = threads(lanes.len()).min(events / WORTH_A_THREAD);
     if threads < 2 {
         lanes.iter_mut().for_each(work);
         return;

@@ -81,7 +81,11 @@ mod tests {
             let field = format.field("value").unwrap();
             let number = Number::new(field, abi);
             let told = (number.uint(&payload), number.int(&payload));
-            assert_eq!(told, (field.uint(&payload, abi), field.int(&payload, abi)), "{size} {offset}");
+            assert_eq!(
+                told,
+                (field.uint(&payload, abi), field.int(&payload, abi)),
+                "{size} {offset}"
+            );
         }
     }
 }

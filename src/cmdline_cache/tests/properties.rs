@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::cmdline_cache::NameMemo;
 
 /// What happens to one id: a step is a birth, a rename, an exit or a seed.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +89,7 @@ proptest! {
         events in prop::collection::vec((0..5_u8, 0..40_u64, 0..4_u32, 0..4_u32), 0..60),
         bound in 1..20_usize,
     ) {
-        let mut cache = CmdlineCache::new(bound);
+        let (mut cache, mut memo) = (CmdlineCache::new(bound), NameMemo::new(3));
         for (what, ns, one, other) in events {
             let event = match what {
                 0 => process(one, "p"),
@@ -109,6 +110,12 @@ proptest! {
             prop_assert!(lives.clone().all(|life| life.marks.is_sorted_by_key(|mark| mark.at)));
             prop_assert_eq!(lives.map(|life| life.marks.len()).sum::<usize>(), cache.names_held());
             prop_assert!(cache.names_held() <= bound);
+            // Whatever happened since a name was remembered, it is the one that the cache gives.
+            for (tid, ns) in (0..4).flat_map(|tid| (0..45).map(move |ns| (tid, ns))) {
+                let asked = head(at(ns), tid);
+                let name = cache.name_at(asked.tid, asked.cpu, asked.stamp);
+                prop_assert_eq!(memo.name(&cache, &asked), name, "{} at {}", tid, ns);
+            }
         }
     }
 }

@@ -35,9 +35,10 @@ impl Sleepers {
             before: Vec::with_capacity(finished.len()),
             filter: vec![0; (FILTER_BITS / 64) as usize],
         };
-        let open = self.waiters.iter().flat_map(|(tid, nest)| {
-            nest.open().iter().map(|wait| (*tid, wait.lock))
-        });
+        let open = self
+            .waiters
+            .iter()
+            .flat_map(|(tid, nest)| nest.open().iter().map(|wait| (*tid, wait.lock)));
         open.for_each(|(tid, lock)| around.mark(tid, lock));
         for (number, wait) in (1..).zip(finished) {
             around.mark(wait.begin.tid, wait.lock);
@@ -75,9 +76,8 @@ impl Around<'_> {
     fn listed(&self, tid: Tid) -> impl Iterator<Item = &Wait> {
         let place = |number: u32| usize::try_from(number).ok()?.checked_sub(1);
         let last = self.lists.get(list(tid)).copied();
-        let numbers = std::iter::successors(last, move |&number| {
-            self.before.get(place(number)?).copied()
-        });
+        let numbers =
+            std::iter::successors(last, move |&number| self.before.get(place(number)?).copied());
         numbers.map_while(move |number| self.finished.get(place(number)?))
     }
 

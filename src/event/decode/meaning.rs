@@ -56,10 +56,13 @@ impl Meaning {
             "contention_begin" => {
                 Meaning::LockBegin { lock: number("lock_addr")?, flags: number("flags")? }
             }
-            "contention_end" => Meaning::LockEnd { lock: number("lock_addr")?, ret: number("ret")? },
-            "kernel_stack" => {
-                Meaning::Stack { size: format.field("size").map(|size| Number::new(size, abi)), caller: need("caller")? }
+            "contention_end" => {
+                Meaning::LockEnd { lock: number("lock_addr")?, ret: number("ret")? }
             }
+            "kernel_stack" => Meaning::Stack {
+                size: format.field("size").map(|size| Number::new(size, abi)),
+                caller: need("caller")?,
+            },
             "task_newtask" => Meaning::Task(TaskFields::New {
                 tid: number("pid")?,
                 comm: need("comm")?,
