@@ -1,4 +1,7 @@
 //! The variables of a program or library, by its symbol table.
+//!
+//! Whoever is traced may have made the file: no offset, size or count in it is believed, and what is kept
+//! of it has a bound, however often it names one and the same byte.
 
 use std::fs::File;
 
@@ -14,9 +17,15 @@ const MAX_SECTION_BYTES: u64 = 256 << 20;
 /// Variables that are kept of a file.
 const MAX_SYMBOLS: usize = 1 << 18;
 
+/// A longer name is cut: templates of C++ have such ones, of which no table shows so much.
+const MAX_NAME_BYTES: usize = 4096;
+
+/// Bytes of names that are kept of a file: many symbols may have one and the same long name.
+const MAX_NAMES_BYTES: usize = 64 << 20;
+
 /// Variables and segments of one file.
 #[derive(Debug, Default)]
-pub(super) struct DataSymbols {
+pub struct DataSymbols {
     segments: Vec<Segment>,
     /// By address.
     symbols: Vec<Symbol>,
@@ -41,7 +50,7 @@ struct Symbol {
 
 impl DataSymbols {
     /// Those of an ELF file; nothing of any other one.
-    pub(super) fn read(file: File) -> Option<DataSymbols> {
+    pub fn read(file: File) -> Option<DataSymbols> {
         let cache = ReadCache::new(file);
         match FileKind::parse(&cache).ok()? {
             FileKind::Elf32 => parse::<FileHeader32<Endianness>>(&cache).ok(),
@@ -52,7 +61,7 @@ impl DataSymbols {
 
     /// The file's own address of one in a process that has the file's beginning at `start`; nothing
     /// if the file does not reach there.
-    pub(super) fn to_virtual(&self, address: u64, start: u64) -> Option<u64> {
+    pub fn to_virtual(&self, address: u64, start: u64) -> Option<u64> {
         let page = u64::try_from(rustix::param::page_size()).ok()?;
         let first = self.segments.iter().find(|segment| segment.offset < page)?;
         let in_file = address.wrapping_sub(start).wrapping_add(first.address & !(page - 1));
@@ -64,7 +73,7 @@ impl DataSymbols {
     }
 
     /// The variable at an address of the file, and how far into it.
-    pub(super) fn find(&self, address: u64) -> Option<(&[u8], u64)> {
+    pub fn find(&self, address: u64) -> Option<(&[u8], u64)> {
         let behind = self.symbols.partition_point(|symbol| symbol.address <= address);
         let symbol = self.symbols.get(behind.checked_sub(1)?)?;
         let offset = address - symbol.address;
@@ -117,10 +126,15 @@ fn add_symbols<Elf: FileHeader<Endian = Endianness>>(
     let strings = strings.data(endian, file)?;
     for symbol in sections.symbols(endian, file, table)?.iter() {
         let (address, size) = (symbol.st_value(endian).into(), symbol.st_size(endian).into());
+        if symbol.st_type() != STT_OBJECT || symbol.is_undefined(endian) || size == 0 {
+            continue;
+        }
         let name = strings.get(symbol.st_name(endian) as usize..).unwrap_or_default();
+        let name = name.get(..MAX_NAME_BYTES).unwrap_or(name);
         let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-        let is_variable = symbol.st_type() == STT_OBJECT && size > 0 && !name.is_empty();
-        if is_variable && !symbol.is_undefined(endian) && found.symbols.len() < MAX_SYMBOLS {
+        let has_room = found.symbols.len() < MAX_SYMBOLS
+            && found.names.len().saturating_add(name.len()) <= MAX_NAMES_BYTES;
+        if !name.is_empty() && has_room {
             let (name_at, name_bytes) = (found.names.len(), name.len());
             found.names.extend(name);
             found.symbols.push(Symbol { address, size, name_at, name_bytes });
@@ -153,6 +167,55 @@ mod tests {
         for (at, expected) in table.into_iter().chain(outside) {
             assert_eq!(symbols.to_virtual(start.wrapping_add(at), start), expected, "{at:#x}");
         }
+    }
+
+    /// An ELF file of 64 bits with a symbol table: this many variables, all of one name.
+    fn with_symbols(count: u64, name: &[u8]) -> Vec<u8> {
+        let strings = [b"\0", name].concat();
+        let symbols: Vec<u8> = (0..=count)
+            .flat_map(|number| {
+                let kind = if number == 0 { [0, 0, 0, 0] } else { [1, 0, 1, 0] };
+                let head = [u32::from(number > 0).to_le_bytes(), kind].concat();
+                [head, (8 * number).to_le_bytes().to_vec(), 8_u64.to_le_bytes().to_vec()].concat()
+            })
+            .collect();
+        let section = |kind: u32, at: u64, size: u64, link: u32, entry: u64| {
+            let words = [0, kind].map(u32::to_le_bytes).concat();
+            let places = [0, 0, at, size].map(u64::to_le_bytes).concat();
+            let links = [link, 0].map(u32::to_le_bytes).concat();
+            [words, places, links, [1, entry].map(u64::to_le_bytes).concat()].concat()
+        };
+        let (strings_at, symbols_at) = (64, 64 + strings.len() as u64);
+        let sections_at = symbols_at + symbols.len() as u64;
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.resize(16, 0);
+        file.extend([3_u16, 62].map(u16::to_le_bytes).concat());
+        file.extend(1_u32.to_le_bytes());
+        file.extend([0, 0, sections_at].map(u64::to_le_bytes).concat());
+        file.extend(0_u32.to_le_bytes());
+        file.extend([64_u16, 56, 0, 64, 3, 0].map(u16::to_le_bytes).concat());
+        file.extend(strings);
+        file.extend(&symbols);
+        file.extend(section(0, 0, 0, 0, 0));
+        file.extend(section(3, strings_at, name.len() as u64 + 1, 0, 0));
+        file.extend(section(2, symbols_at, symbols.len() as u64, 1, 24));
+        file
+    }
+
+    #[test]
+    fn names_are_kept_within_a_bound_however_many_symbols_share_one() {
+        let read = |bytes: &[u8]| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(bytes).unwrap();
+            DataSymbols::read(file).unwrap()
+        };
+        let few = read(&with_symbols(2, b"the_lock\0"));
+        assert_eq!(few.find(17), Some((&b"the_lock"[..], 1)));
+        // 320 MB, if each were kept whole.
+        let many = read(&with_symbols(40_000, &[b'x'; 8192]));
+        assert_eq!(many.find(8), Some((&[b'x'; 4096][..], 0)));
+        assert!(many.names.len() <= super::MAX_NAMES_BYTES, "{}", many.names.len());
+        assert_eq!(many.symbols.len(), super::MAX_NAMES_BYTES / 4096);
     }
 
     proptest! {

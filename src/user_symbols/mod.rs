@@ -7,11 +7,10 @@ mod elf;
 mod space;
 
 use std::collections::HashMap;
-use std::fs::File;
 
-use self::elf::DataSymbols;
 use self::space::{FileId, Module, Region};
 
+pub use self::elf::DataSymbols;
 pub use self::space::AddressSpace;
 
 /// Files whose symbols are held. With more, all are dropped, and read again where they are needed.
@@ -50,11 +49,11 @@ impl UserSymbols {
         module: &Module<'_>,
         address: u64,
     ) -> Option<Found> {
-        let (path, id) = space.file_of(module.first)?;
+        let (file, id) = space.file_of(module.first)?;
         if self.files.len() >= MAX_FILES && !self.files.contains_key(&id) {
             self.files.clear();
         }
-        let read = || DataSymbols::read(File::open(path).ok()?);
+        let read = || DataSymbols::read(file.open()?);
         let symbols = self.files.entry(id).or_insert_with(read).as_ref()?;
         let virtual_address = symbols.to_virtual(address, module.first.start)?;
         let Some((name, offset)) = symbols.find(virtual_address) else {
@@ -76,7 +75,7 @@ fn place(region: &Region, address: u64) -> String {
 }
 
 /// A symbol as the source has it, if it is mangled; without what a terminal would obey.
-fn readable(symbol: &[u8]) -> String {
+pub fn readable(symbol: &[u8]) -> String {
     let symbol = String::from_utf8_lossy(symbol);
     let rust = rustc_demangle::try_demangle(&symbol).ok().map(|name| format!("{name:#}"));
     let cpp = || cpp_demangle::Symbol::new(symbol.as_bytes()).ok()?.demangle().ok();

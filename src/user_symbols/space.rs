@@ -1,10 +1,12 @@
 //! The mappings of a process, as /proc tells them now.
 
-use std::fs;
+use std::fs::{self, File, Metadata};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use procfs::process::{MMapPath, MemoryMap, MemoryMaps, Process};
+use rustix::fs::{Mode, OFlags};
 
 /// Which file: the same number may be another file's later.
 pub(super) type FileId = (u64, u64, i64, i64, u64);
@@ -68,9 +70,9 @@ impl AddressSpace {
         Some(Module { first, is_program })
     }
 
-    /// Where a mapped file can be opened, wherever it is, and which one it is. Only a regular file:
-    /// to open anything else may have effects.
-    pub(super) fn file_of(&self, region: &Region) -> Option<(PathBuf, FileId)> {
+    /// A mapped file, wherever it is, and which one it is. Only a regular file: to open anything else may
+    /// have effects.
+    pub(super) fn file_of(&self, region: &Region) -> Option<(MappedFile, FileId)> {
         let (_, inode) = region.file?;
         let pid = self.pid;
         // The file itself, even if it is deleted or in another mount namespace; this needs a
@@ -80,13 +82,30 @@ impl AddressSpace {
         let by_path = || {
             let path =
                 Path::new(&format!("/proc/{pid}/root")).join(region.path.strip_prefix("/").ok()?);
-            let file = fs::metadata(&path).ok()?;
+            let found = MappedFile::find(&path)?;
             // Some file systems give their files other devices' numbers here: the inode must do.
-            (file.ino() == inode).then_some((path, file))
+            (found.1.ino() == inode).then_some(found)
         };
-        let mapped = fs::metadata(&mapped).ok().map(|file| (mapped, file));
-        let (path, file) = mapped.or_else(by_path)?;
-        file.is_file().then(|| (path, id(&file)))
+        let (file, metadata) = MappedFile::find(&mapped).or_else(by_path)?;
+        metadata.is_file().then(|| (file, id(&metadata)))
+    }
+}
+
+/// A file that was found and not opened yet: what its path leads to may be another one by then.
+#[derive(Debug)]
+pub(super) struct MappedFile(File);
+
+impl MappedFile {
+    fn find(path: &Path) -> Option<(MappedFile, Metadata)> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+        let metadata = file.metadata().ok()?;
+        Some((MappedFile(file), metadata))
+    }
+
+    /// Opens that very file, to read it.
+    pub(super) fn open(&self) -> Option<File> {
+        File::open(format!("/proc/self/fd/{}", self.0.as_raw_fd())).ok()
     }
 }
 
@@ -129,7 +148,7 @@ fn regions(maps: MemoryMaps) -> Vec<Region> {
     maps.into_iter().map(Region::new).collect()
 }
 
-fn id(file: &fs::Metadata) -> FileId {
+fn id(file: &Metadata) -> FileId {
     (file.dev(), file.ino(), file.mtime(), file.mtime_nsec(), file.len())
 }
 
