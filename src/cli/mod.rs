@@ -36,13 +36,28 @@ mod terminal;
 mod trigger;
 mod wanted;
 
+use std::ffi::OsString;
+
 use clap::Parser;
 
 use args::{Cli, Command};
 
 /// Runs what the command line asks for; returns the exit status.
 pub fn run() -> u8 {
-    let done = match Cli::parse().command {
+    run_words(std::env::args_os())
+}
+
+/// Runs what these words ask for, the first of which is the program's name; returns the exit status.
+pub fn run_words(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // If stdout or stderr is gone there is nobody to tell.
+            let _ = error.print().is_ok();
+            return u8::try_from(error.exit_code()).unwrap_or(exit::USAGE);
+        }
+    };
+    let done = match cli.command {
         Command::Record(args) => record::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Diff(args) => diff::run(*args),

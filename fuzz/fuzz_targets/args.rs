@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../../tests/fuzzing/mod.rs"]
+mod fuzzing;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzzing::target("args")(input));
