@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
+use crate::output::escape::message;
 use crate::pipeline::{self, CannotStart};
 use crate::{trace_file, tracefs};
 
@@ -53,12 +54,11 @@ pub(super) fn tell(error: &anyhow::Error) -> u8 {
         }
         source = cause.source();
     }
-    if let Some(hint) = hint(error) {
-        text.push_str("\nhint: ");
-        text.push_str(&hint);
-    }
     // If stderr is gone there is nobody to tell.
-    let _ = writeln!(io::stderr(), "{text}").is_ok();
+    let _ = writeln!(io::stderr(), "{}", message(&text)).is_ok();
+    if let Some(hint) = hint(error) {
+        let _ = writeln!(io::stderr(), "hint: {}", message(&hint)).is_ok();
+    }
     status(error)
 }
 

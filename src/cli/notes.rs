@@ -4,9 +4,16 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use super::terminal::status_width;
+use crate::output::escape::message;
 
 /// How often the status line changes.
 const REFRESH: Duration = Duration::from_millis(500);
+
+/// Tells the user one line, whatever stands in it.
+pub(super) fn tell(line: impl AsRef<str>) {
+    // If stderr is gone there is nobody to tell.
+    let _ = writeln!(io::stderr(), "ftlock: {}", message(line.as_ref())).is_ok();
+}
 
 /// Talk to the user. Silent with `-q`.
 #[derive(Debug)]
@@ -25,12 +32,11 @@ impl Notes {
         Notes { quiet, live, shown: false, refreshed: None }
     }
 
-    /// One line.
+    /// One line, whatever stands in it.
     pub(super) fn say(&mut self, line: impl AsRef<str>) {
         if !self.quiet {
             self.clear();
-            // If stderr is gone there is nobody to tell.
-            let _ = writeln!(io::stderr(), "ftlock: {}", line.as_ref()).is_ok();
+            tell(line);
         }
     }
 

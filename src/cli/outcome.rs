@@ -1,7 +1,7 @@
 //! The end of a run: where the report goes, and the exit status.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::time::Duration;
 
 use crate::event::Cpu;
@@ -15,6 +15,7 @@ use crate::tracefs::CpuStats;
 
 use super::config::RecordConfig;
 use super::exit::{self, DONE, FAILED, INCOMPLETE};
+use super::notes::tell;
 use super::print::{Printed, print};
 use super::run::Ending;
 
@@ -180,7 +181,7 @@ fn disturbed(ended: Option<&Ended>, results: &Results, stats: &[(Cpu, Option<Cpu
     });
     let told: Vec<String> = changes.chain(stolen).collect();
     for what in &told {
-        let _ = writeln!(io::stderr(), "ftlock: {what}; the results are incomplete").is_ok();
+        tell(format!("{what}; the results are incomplete"));
     }
     !told.is_empty()
 }

@@ -1,7 +1,6 @@
 //! `record --save`: what is told in the file beside the rings, and how saving ends.
 
 use std::fs;
-use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
@@ -17,7 +16,7 @@ use super::byte_text::ByteText;
 use super::config::{RecordConfig, SaveConfig};
 use super::exit::{self, DONE, INCOMPLETE};
 use super::facts::Facts;
-use super::notes::Notes;
+use super::notes::{Notes, tell};
 use super::run::Ending;
 use super::saved_run::{End, HierarchyLine, Line, Run, SCHEMA, Start};
 
@@ -208,8 +207,7 @@ pub(super) fn conclude(
     }
     for disturbance in ended.iter().flat_map(|ended| &ended.disturbances) {
         status = exit::FAILED;
-        // If stderr is gone there is nobody to tell.
-        let _ = writeln!(io::stderr(), "ftlock: {disturbance}; the file is incomplete").is_ok();
+        tell(format!("{disturbance}; the file is incomplete"));
     }
     for error in traced.err().into_iter().chain(ended.err()) {
         status = exit::tell(&error);

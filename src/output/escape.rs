@@ -7,12 +7,29 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A name that moves no cursor, breaks no line and turns no writing direction.
+/// A name that moves no cursor, breaks no line, turns no writing direction and hides nothing.
 ///
-/// Control characters (C0, DEL, C1), line and paragraph separators and bidirectional
-/// controls become `\n`, `\t`, `\xNN` or `\u{NN}`; bytes that are not UTF-8 become `\xNN`.
+/// Control characters (C0, DEL, C1), line and paragraph separators, bidirectional controls
+/// and characters without a width become `\n`, `\t`, `\xNN` or `\u{NN}`; bytes that are not UTF-8 become `\xNN`.
 pub fn terminal(name: &[u8]) -> Cow<'_, str> {
     escape(name, |_, c| is_hidden(c), looks_escaped)
+}
+
+/// A message to the user, whatever went into it: what moves a cursor, breaks a line or turns the writing
+/// direction is shown as [`terminal`] shows it, and nothing else is touched. Names that may be mistaken for
+/// one another have to be escaped before.
+pub fn message(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::new();
+    for c in text.chars() {
+        match is_hidden(c) {
+            true => push_escape(&mut shown, c),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// A name as a cell of CSV: as on a terminal, where CSV may end up, and further
@@ -129,9 +146,22 @@ fn has_byte_escape(text: &str) -> bool {
     })
 }
 
-fn is_hidden(c: char) -> bool {
+/// Control characters and those that are seen as nothing: of Unicode's format characters all that can
+/// stand alone, and separators of lines.
+pub(super) fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
 }
 
 fn push_escape(text: &mut String, c: char) {
@@ -152,13 +182,13 @@ fn push_byte(text: &mut String, byte: u8) {
 
 #[cfg(test)]
 mod tests {
-    use super::{cell, frame, json_name, terminal};
+    use super::{cell, frame, json_name, message, terminal};
     use proptest::prelude::*;
     use std::borrow::Cow;
 
     #[test]
     fn names_become_harmless() {
-        let table: [(&[u8], &str, &str); 13] = [
+        let table: [(&[u8], &str, &str); 14] = [
             (b"kworker/0:1-events", "kworker/0:1-events", "kworker/0:1-events"),
             ("über-日本".as_bytes(), "über-日本", "über-日本"),
             (b"q\"u\\o", "q\"u\\o", "q\"u\\o"),
@@ -169,6 +199,7 @@ mod tests {
             (b"a\\xff\xff", "a\\\\xff\\xff", "a\\\\xff\\xff"),
             (b"back\\slash\xfe", "back\\\\slash\\xfe", "back\\\\slash\\xfe"),
             ("\u{85}\u{202e}".as_bytes(), "\\u{85}\\u{202e}", "\u{85}\u{202e}"),
+            ("a\u{200b}b\u{feff}".as_bytes(), "a\\u{200b}b\\u{feff}", "a\u{200b}b\u{feff}"),
             (b"\\n", "\\\\n", "\\n"),
             (b"C:\\xampp.exe", "C:\\xampp.exe", "C:\\xampp.exe"),
             (b"", "", ""),
@@ -219,6 +250,17 @@ mod tests {
         ];
         for (name, expected) in table {
             assert_eq!(frame(name), expected, "{}", name.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_message_hides_nothing_and_names_that_were_escaped_stay_so() {
+        for (text, shown) in [
+            ("cannot open a\x1b[2J\n: no", "cannot open a\\x1b[2J\\n: no"),
+            ("host \u{202e}x", "host \\u{202e}x"),
+            ("still waiting: a\\x1b[2J\\\\", "still waiting: a\\x1b[2J\\\\"),
+        ] {
+            assert_eq!(message(text), shown);
         }
     }
 

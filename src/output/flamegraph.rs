@@ -44,7 +44,8 @@ pub fn write(
 fn subtitle(info: &ReportInfo<'_>) -> Option<String> {
     let command: Vec<_> = info.run.command.iter().map(|word| frame(word)).collect();
     let command = (!command.is_empty()).then(|| command.join(" "));
-    let host = info.host.map(|host| format!("on {host}, {}", info.run.kernel));
+    let kernel = frame(info.run.kernel.as_bytes());
+    let host = info.host.map(|host| format!("on {}, {kernel}", frame(host.as_bytes())));
     let parts: Vec<String> = command.into_iter().chain(host).collect();
     (!parts.is_empty()).then(|| parts.join(" "))
 }

@@ -6,6 +6,7 @@ mod report;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod visible;
 
 use self::holder::{JsonHolder, JsonSplit};
 pub use self::report::report;
@@ -224,7 +225,7 @@ pub fn summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 pub(super) fn line(record: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, record)?;
+    visible::write(record, out)?;
     out.write_all(b"\n")
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Summary;
 use super::cgroup::short;
-use super::escape::terminal;
+use super::escape::{message, terminal};
 use super::lock::KnownLock;
 use super::text::{caller_text, comm_text, reason_text};
 use crate::event::{Comm, StackId, Tid, WaitKind};
@@ -264,7 +264,7 @@ pub(super) fn shown(value: &KeyValue, tid: Option<Tid>) -> String {
         KeyValue::Number(number) => number.to_string(),
         KeyValue::Address(address) => format!("{address:016x}"),
         KeyValue::Flag(is) => (if *is { "yes" } else { "no" }).to_owned(),
-        KeyValue::Text(text) => text.clone(),
+        KeyValue::Text(text) => message(text).into_owned(),
         KeyValue::Name(comm) => comm_text(tid.unwrap_or(Tid(0)), Some(*comm)),
         KeyValue::Cgroup(path) => terminal(&short(path)).into_owned(),
         KeyValue::Bytes(text) => terminal(text).into_owned(),

@@ -11,14 +11,21 @@
 )]
 
 mod browser;
+mod clean;
 mod decoder;
 mod folded;
+#[path = "../fuzzing/mod.rs"]
+mod fuzzing;
+mod hostile;
 mod html;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_slowly;
 mod perfetto;
+#[path = "../recordings/fixtures.rs"]
+#[allow(dead_code, reason = "other tests ask more of it")]
+mod recorded;
 #[cfg(feature = "parquet")]
 mod rows;
 mod support;

@@ -3,7 +3,7 @@
 use super::interned::Interned;
 use super::proto::{DebugAnnotation, Value};
 use crate::event::{Comm, StackId};
-use crate::output::escape::terminal;
+use crate::output::escape::{message, terminal};
 use crate::output::lock::KnownLock;
 use crate::output::text::{caller_text, reason_text};
 use crate::output::{StreamHolder, StreamOpen, StreamWait};
@@ -119,7 +119,7 @@ impl<'a> Args<'a> {
     }
 
     fn text(&mut self, name: &str, text: &str) {
-        let text = self.interned.value(text);
+        let text = self.interned.value(&message(text));
         self.value(name, Value::Text(text));
     }
 
