@@ -391,6 +391,9 @@ fn what_someone_else_changes_is_told() {
     let Some(tracefs) = tracefs() else { return };
     let config = Config { buffer_size_kb: 256, ..Config::default() };
     let mut instance = Instance::create(&tracefs, &config).unwrap();
+    instance.enable("sched", "sched_switch").unwrap();
+    // Which shows in the event's own file.
+    instance.record_stacks("sched", "sched_switch", Some("next_pid == 1")).unwrap();
     instance.start().unwrap();
     assert_eq!(instance.disturbances().unwrap(), []);
     for (file, text) in [
@@ -398,12 +401,19 @@ fn what_someone_else_changes_is_told() {
         ("trace_clock", "boot"),
         ("buffer_subbuf_size_kb", "8"),
         ("per_cpu/cpu0/buffer_size_kb", "512"),
+        ("events/enable", "0"),
     ] {
         fs::write(instance.path().join(file), text).unwrap();
     }
     let told = instance.disturbances().unwrap();
     let settings: Vec<Setting> = told.iter().map(|disturbance| disturbance.setting).collect();
-    let all = [Setting::TracingOn, Setting::Clock, Setting::SubbufSize, Setting::BufferSize];
+    let all = [
+        Setting::TracingOn,
+        Setting::Clock,
+        Setting::SubbufSize,
+        Setting::BufferSize,
+        Setting::Event,
+    ];
     assert_eq!(settings, all);
     assert_eq!(told[1].to_string(), "someone else changed trace_clock from mono to boot");
 }

@@ -41,6 +41,8 @@ pub struct Instance {
     /// pid namespace takes the instance for that of a dead process.
     pin: Option<File>,
     expected: Expected,
+    /// The events that are recorded, as `SYSTEM/EVENT`.
+    enabled: Vec<String>,
     /// The `trigger` files we have written to, and what takes our trigger away.
     triggers: Vec<(PathBuf, String)>,
     removed: bool,
@@ -62,6 +64,7 @@ impl Instance {
                 clock: config.clock,
                 sizes: Sizes { buffer_size_kb: 0, subbuf_size: 0 },
             },
+            enabled: Vec::new(),
             triggers: Vec::new(),
             removed: false,
         };
@@ -113,7 +116,9 @@ impl Instance {
 
     /// Records an event from the next [`Instance::start`] on.
     pub fn enable(&mut self, system: &str, event: &str) -> Result<(), Error> {
-        file::write(&self.event_dir(system, event)?.join("enable"), "1")
+        file::write(&self.event_dir(system, event)?.join("enable"), "1")?;
+        self.enabled.push(format!("{system}/{event}"));
+        Ok(())
     }
 
     /// Whether this kernel has the event.
@@ -129,6 +134,7 @@ impl Instance {
 
     /// Records no event any more. Enabled events cost time even while tracing is stopped.
     pub fn disable_all(&mut self) -> Result<(), Error> {
+        self.enabled.clear();
         file::write(&self.path.join("events/enable"), "0")
     }
 
@@ -235,7 +241,7 @@ impl Instance {
 
     /// What someone else has changed of what we have set; empty when all is well.
     pub fn disturbances(&self) -> Result<Vec<Disturbance>, Error> {
-        watch::disturbances(&self.path, self.expected)
+        watch::disturbances(&self.path, self.expected, &self.enabled)
     }
 
     /// Stops tracing and removes the instance. Its rings have to be dropped before.

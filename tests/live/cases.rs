@@ -29,12 +29,12 @@ const NAMES: [(&[u8], &str); 9] = [
     (b"", ""),
 ];
 
-fn call_me(name: &[u8]) {
+pub(crate) fn call_me(name: &[u8]) {
     rustix::thread::set_name(&CString::new(name).unwrap()).unwrap();
 }
 
 /// Fights over one directory for a while.
-fn churn(folder: &Path, time: Duration) {
+pub(crate) fn churn(folder: &Path, time: Duration) {
     let me = rustix::thread::gettid().as_raw_nonzero();
     let (from, to) = (folder.join(format!("a{me}")), folder.join(format!("b{me}")));
     let until = Instant::now() + time;
@@ -44,7 +44,7 @@ fn churn(folder: &Path, time: Duration) {
     }
 }
 
-fn arena() -> tempfile::TempDir {
+pub(crate) fn arena() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 

@@ -11,15 +11,19 @@
 
 mod accounting;
 mod cases;
+#[path = "../exports/clean.rs"]
+mod clean;
 mod columns;
 #[path = "../exports/decoder.rs"]
 #[allow(dead_code, reason = "the other tests ask more of it")]
 mod decoder;
 mod diff;
 mod endings;
+mod faults;
 mod formats;
 mod futexes;
 mod groups;
+mod hostile_names;
 mod known_waits;
 mod lasting;
 mod lock_names;
