@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Cpu;
-use crate::pipeline::{Bound, Extras, Format, Plan};
+use crate::pipeline::{Blocked, Bound, Extras, Format, Plan};
 use crate::report::{By, Column, DEFAULT_FIELDS, MAX_KEYS, SLEEP_FIELDS, SPLIT_FIELDS};
 use crate::trace_file::Version;
 use crate::tracefs::{self, Clock, Config, parse_cpu_list};
@@ -34,6 +34,18 @@ pub(super) enum Whose {
     Threads(Vec<u32>),
     /// A command's and its descendants', until it ends.
     Command,
+}
+
+impl Whose {
+    /// Whether a task that was there before the run is one of them.
+    pub(super) fn has(&self, before: &Blocked) -> bool {
+        match self {
+            Whose::All => true,
+            Whose::Processes(pids) => pids.contains(&before.tgid.0),
+            Whose::Threads(tids) => tids.contains(&before.tid.0),
+            Whose::Command => false,
+        }
+    }
 }
 
 /// All that `record` needs to know.

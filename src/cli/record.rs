@@ -13,7 +13,8 @@ use anyhow::{Context, anyhow};
 use crate::cmdline_cache::proc::PidNamespace;
 use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{
-    self, Asked, Ended, Live, NESTED, Session, Signals, SinceBefore, Watched, Workload, enter,
+    self, Asked, Ended, Engine, Live, NESTED, Session, Signals, SinceBefore, Watched, Workload,
+    enter,
 };
 use crate::symbols::{Availability, Kallsyms};
 
@@ -56,7 +57,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let traced = Traced { layout, decoder, own, namespace, is_live: true, hearsay: Vec::new() };
     let mut engine = engine(config, traced, live.cpus(), &symbols, filters, &facts);
     if config.save.is_some() {
-        engine.keep_looks();
+        engine.keep_news();
     }
     engine.seed(tasks.iter().copied());
     let mut engine = Some(engine);
@@ -116,6 +117,8 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         Err(_) => Ok(None),
     };
     save::tell_news(&mut live, engine.as_mut());
+    let blocked = run.blocked.look_again();
+    save::tell_blocked(&mut live, blocked);
     let saver = live.take_saver();
     let removed = live.remove().map_err(anyhow::Error::from);
     let ended = ended.and_then(|ended| removed.map(|()| ended));
@@ -123,10 +126,12 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let own_cpu_ns = run.meter.cpu_ns();
     let end = End {
         at_ns: end_ns,
+        known_up_to_ns: engine.as_ref().map_or(0, Engine::known_up_to_ns),
         duration_ns: u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
         own_cpu_ns,
         is_all_saved: true,
         disturbances: disturbances(ended.as_ref().ok().and_then(Option::as_ref)),
+        given_up: engine.as_ref().map(save::given_up).unwrap_or_default(),
     };
     let saved = config.save.as_ref().zip(saver);
     let not_saved = saved.and_then(|(to, saver)| save::finish(to, saver, end, &mut run.notes));
@@ -145,7 +150,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         texts: facts.texts(),
         duration,
         own_cpu_ns: Some(own_cpu_ns),
-        blocked: run.blocked.look_again(),
+        blocked,
         results: engine.finish(),
     })?;
     Ok(not_saved.map_or(status, |error| exit::tell(&error)))
@@ -159,10 +164,8 @@ fn disturbances(ended: Option<&Ended>) -> Vec<String> {
 /// none is, so /proc need not be walked.
 fn blocked_before(whose: &Whose) -> SinceBefore {
     match whose {
-        Whose::All => SinceBefore::look(|_| true),
-        Whose::Processes(pids) => SinceBefore::look(|blocked| pids.contains(&blocked.tgid.0)),
-        Whose::Threads(tids) => SinceBefore::look(|blocked| tids.contains(&blocked.tid.0)),
         Whose::Command => SinceBefore::default(),
+        _ => SinceBefore::look(|blocked| whose.has(blocked)),
     }
 }
 

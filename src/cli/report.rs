@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::cmdline_cache::Hierarchy;
 use crate::event::{Cpu, LockFlags};
 use crate::output::{ReportInfo, RunInfo};
-use crate::pipeline::{Ended, Engine, Extras, Offline, Outputs, Results, Tiding};
+use crate::pipeline::{Blocked, Ended, Engine, Extras, Offline, Outputs, Results, Tiding};
 
 use super::args::ReportArgs;
 use super::common_args::{CommonArgs, TargetArgs};
@@ -18,7 +18,7 @@ use super::outcome::{Outcome, conclude};
 use super::record::report_file;
 use super::recording::Recording;
 use super::run::Ending;
-use super::saved_run::SavedRun;
+use super::saved_run::{End, SavedRun};
 use super::stages::engine;
 
 /// Runs `ftlock report`.
@@ -201,10 +201,12 @@ pub(super) fn process<T>(
         engine.seed(saved.tasks.iter().copied());
         engine.tell(saved.looks.iter().cloned());
         // Those at the end, whose names hold for what was kept.
-        let last = saved.tidings.last().filter(|_| saved.forgot);
-        if let Some(Tiding::Tasks { tasks, .. }) = last {
-            engine.seed(tasks.iter().copied());
-        }
+        let mut seeded = saved.tidings.iter().rev().filter(|_| saved.forgot);
+        let last = seeded.find_map(|tiding| match tiding {
+            Tiding::Tasks { tasks, .. } => Some(tasks),
+            _ => None,
+        });
+        engine.seed(last.into_iter().flatten().copied());
     }
     let command: Vec<&[u8]> =
         saved.iter().flat_map(|saved| &saved.run.command).map(|word| &*word.0).collect();
@@ -226,14 +228,18 @@ pub(super) fn process<T>(
     let outputs = outputs(config, &symbols, &facts, &info, &mut file)?;
     let mut reading = Reading { offline, engine, outputs, notes: &mut notes };
     let ending = read(&mut reading);
-    let Reading { offline, engine, outputs, .. } = reading;
+    let Reading { offline, mut engine, outputs, .. } = reading;
     notes.clear();
-    let results = engine.finish();
+    if let Some(end) = end {
+        engine.tell_known_up_to(end.known_up_to_ns);
+    }
+    let results = with_given_up(engine.finish(), end);
     let extent = if offline.faults().is_empty() { Extent::Whole } else { Extent::Part };
     for fault in offline.faults() {
         notes.say(format!("{fault}: the rest of that ring is left out"));
     }
     let stats = if extent == Extent::Whole { recording.stats() } else { Vec::new() };
+    let blocked = blocked_before(saved, &config.whose);
     let done = finish(Outcome {
         config,
         info,
@@ -245,10 +251,25 @@ pub(super) fn process<T>(
         texts: facts.texts(),
         duration: duration(saved, &offline, &results),
         own_cpu_ns: end.map(|end| end.own_cpu_ns),
-        blocked: &[],
+        blocked: &blocked,
         results,
     })?;
     Ok((done, extent))
+}
+
+/// What the run could not learn cannot be told by its file either.
+fn with_given_up(mut results: Results, end: Option<&End>) -> Results {
+    let given_up = end.map(|end| end.given_up).unwrap_or_default();
+    results.facts.put_off += given_up.looks_put_off;
+    results.user_names.unread += given_up.user_spaces_unread;
+    results.user_names.dropped += given_up.user_names_dropped;
+    results
+}
+
+/// The tasks that were blocked all the time, of those that are asked for.
+fn blocked_before(saved: Option<&SavedRun>, whose: &Whose) -> Vec<Blocked> {
+    let blocked = saved.map(|saved| saved.blocked.clone()).unwrap_or_default();
+    blocked.into_iter().filter(|blocked| whose.has(blocked)).collect()
 }
 
 fn date(ns: u64) -> SystemTime {

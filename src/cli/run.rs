@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use crate::cmdline_cache::proc::PidNamespace;
+use crate::event::Head;
 use crate::output::text;
 use crate::pipeline::{
-    Engine, Live, Outputs, Saver, Signals, SinceBefore, Stream, Watched, Workload, futex_owner,
-    status_code, stream_blocked, stream_open,
+    Engine, Lasting, Live, Outputs, Saver, Signals, SinceBefore, Sink, Stream, Watched, Workload,
+    futex_owner, status_code, stream_blocked, stream_open,
 };
 use crate::symbols::Kallsyms;
 
@@ -100,10 +101,10 @@ impl Run<'_> {
             if let Some(wait) = sink.found {
                 self.found(live, wait);
             }
-            if let Some(engine) = engine {
-                self.tell_lasting(engine, &mut outputs.stream);
-            }
             save::tell_news(live, engine.as_mut());
+            if let Some(engine) = engine {
+                self.tell_lasting(live, engine, &mut outputs.stream);
+            }
             // From a loss on until tasks are looked at anew.
             let in_doubt = |engine: &&Engine| {
                 self.namespace == PidNamespace::Initial && engine.gaps() > self.gaps
@@ -133,22 +134,30 @@ impl Run<'_> {
     }
 
     /// Waits that last are shown before they end: in the stream, or else on stderr.
-    fn tell_lasting(&mut self, engine: &mut Engine, stream: &mut Option<Stream<'_>>) {
+    fn tell_lasting(
+        &mut self,
+        live: &mut Live,
+        engine: &mut Engine,
+        stream: &mut Option<Stream<'_>>,
+    ) {
         if self.config.raw {
             return;
         }
+        let mut told = Vec::new();
         for wait in engine.lasting(LASTING_NS) {
             let owner = futex_owner(&wait);
             let wait = owner.map_or(wait, |owner| engine.owner_found(&wait, owner));
-            let wait = stream_open(&wait);
+            let Head { tid, ts_ns: begin_ns, .. } = wait.wait.begin;
+            told.push(Lasting { tid, begin_ns, owner });
             match stream {
-                Some(stream) => stream.open(&wait, engine.stacks()),
+                Some(stream) => stream.lasting(&wait, engine.stacks()),
                 None => {
-                    let text = text::open_text(&wait, self.symbols);
+                    let text = text::open_text(&stream_open(&wait), self.symbols);
                     self.notes.say(format!("still waiting: {text}"));
                 }
             }
         }
+        save::tell_lasting(live, engine.processed_ns(), &told);
     }
 
     /// The same of tasks that were blocked before: no event tells of them. The stream has none of them,

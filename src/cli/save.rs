@@ -8,7 +8,7 @@ use anyhow::Context;
 use crate::cmdline_cache::SeededTask;
 use crate::cmdline_cache::proc::PidNamespace;
 use crate::event::{Stamp, Tid};
-use crate::pipeline::{Beside, Ended, Engine, Live, SaveError, Saver, Stopped};
+use crate::pipeline::{Beside, Blocked, Ended, Engine, Lasting, Live, SaveError, Saver, Stopped};
 
 use crate::tracefs::SubbufLayout;
 
@@ -18,10 +18,14 @@ use super::exit::{self, DONE, INCOMPLETE};
 use super::facts::Facts;
 use super::notes::{Notes, tell};
 use super::run::Ending;
-use super::saved_run::{End, HierarchyLine, Line, Run, SCHEMA, Start};
+use super::saved_names::LastingLine;
+use super::saved_run::{End, GivenUp, HierarchyLine, Line, Run, SCHEMA, Start};
 
 /// Room that is kept for the last line.
 const END_BYTES: usize = 16 << 10;
+
+/// Room that names of user space's locks leave to what matters more.
+const BUT_NAMES_BYTES: usize = 256 << 10;
 
 /// A trace that is set up.
 pub(super) struct Started<'a> {
@@ -119,8 +123,33 @@ pub(super) fn tell_news(live: &mut Live, engine: Option<&mut Engine>) {
     for gap in saver.take_gaps() {
         saver.add(&Line::of_gap(gap).text(), END_BYTES);
     }
-    for look in engine.map(Engine::take_looks).unwrap_or_default() {
-        saver.add(&Line::of_look(look).text(), END_BYTES);
+    let Some(engine) = engine else { return };
+    let looks = engine.take_looks().into_iter();
+    let looks = looks.map(|look| (look.at.ts_ns, Line::of_look(look), END_BYTES));
+    let names = engine.take_name_news().into_iter();
+    // What holds behind the end is of no interest.
+    let names = names.filter(|news| news.since_ns < u64::MAX);
+    let names = names.map(|news| (news.since_ns, Line::of_name_news(news), BUT_NAMES_BYTES));
+    // What was seen in a window comes before what holds behind it.
+    let mut news: Vec<_> = looks.chain(names).collect();
+    news.sort_by_key(|(at_ns, ..)| *at_ns);
+    for (_, line, reserve) in news {
+        saver.add(&line.text(), reserve);
+    }
+}
+
+/// Waits that were told of before they are over, behind the window that ended at an instant.
+pub(super) fn tell_lasting(live: &mut Live, at_ns: u64, waits: &[Lasting]) {
+    if let Some(saver) = live.saver().filter(|_| !waits.is_empty()) {
+        saver.add(&Line::Lasting(LastingLine::new(at_ns, waits)).text(), END_BYTES);
+    }
+}
+
+/// Tasks that were blocked all the time.
+pub(super) fn tell_blocked(live: &mut Live, blocked: &[Blocked]) {
+    let Some(saver) = live.saver() else { return };
+    for blocked in blocked {
+        saver.add(&Line::of_blocked(blocked).text(), END_BYTES);
     }
 }
 
@@ -144,6 +173,16 @@ pub(super) fn tell_last_tasks(live: &mut Live, namespace: PidNamespace) {
     if live.saver().is_some_and(|saver| saver.forgot()) && namespace == PidNamespace::Initial {
         // Without them more names are unconfirmed.
         tell_tasks(live, &live.tasks().unwrap_or_default());
+    }
+}
+
+/// What the run could not learn of processes.
+pub(super) fn given_up(engine: &Engine) -> GivenUp {
+    let (facts, names) = engine.given_up();
+    GivenUp {
+        looks_put_off: facts.put_off + names.put_off,
+        user_spaces_unread: names.unread,
+        user_names_dropped: names.dropped,
     }
 }
 

@@ -4,11 +4,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cmdline_cache::{Look, Said, SeededTask};
-use crate::event::{Comm, Cpu, Stamp, Tid};
-use crate::pipeline::{Extras, SavedGap, Tiding};
+use crate::event::{Cpu, Stamp};
+use crate::pipeline::{Blocked, Extras, NameChange, NameNews, SavedGap, Tiding};
 
 use super::byte_text::ByteText;
 use super::config::Whose;
+use super::saved_names::{DroppedLine, FutexesLine, LastingLine, OverLine};
+use super::saved_tasks::{BlockedLine, LookLine, TaskLine};
 
 /// Changes when the meaning of a field does.
 pub(super) const SCHEMA: u32 = 1;
@@ -31,6 +33,16 @@ pub(super) enum Line {
     Gap { cpu: u16, at_ns: u64, read_up_to_ns: u64 },
     /// Names were given up to here: told while a loss leaves them in doubt, for what is learned in time counts.
     Window { up_to_ns: u64 },
+    /// What futexes of a process are called.
+    Futexes(FutexesLine),
+    /// A process's futexes have no names any more.
+    FutexesOver(OverLine),
+    /// No futex has.
+    FutexesDropped(DroppedLine),
+    /// Waits that were told of while they lasted.
+    Lasting(LastingLine),
+    /// A task that was blocked all the time.
+    Blocked(BlockedLine),
     /// The beginning of the trace was given up: the file keeps the last of it.
     Forgot,
     /// How it ended: the last line.
@@ -75,26 +87,6 @@ pub(super) struct HierarchyLine {
     pub(super) is_nested: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct TaskLine {
-    at_ns: u64,
-    tid: u32,
-    tgid: u32,
-    comm: ByteText,
-    start_time: u64,
-    kernel_thread: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct LookLine {
-    at_ns: u64,
-    /// Whether that is behind all events of this time, or before them.
-    behind: bool,
-    tid: u32,
-    tgid: u32,
-    text: Option<ByteText>,
-}
-
 /// When tracing started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Start {
@@ -109,12 +101,29 @@ pub(super) struct Start {
 pub(super) struct End {
     /// By the trace clock.
     pub(super) at_ns: Option<u64>,
+    /// Up to when it was known what happened.
+    #[serde(default)]
+    pub(super) known_up_to_ns: u64,
     pub(super) duration_ns: u64,
     pub(super) own_cpu_ns: u64,
     /// Whether all that was read is in the file.
     pub(super) is_all_saved: bool,
     /// What someone else changed meanwhile.
     pub(super) disturbances: Vec<String>,
+    /// What could not be learned of processes.
+    #[serde(default)]
+    pub(super) given_up: GivenUp,
+}
+
+/// What could not be learned of processes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct GivenUp {
+    /// Looks into /proc that were put off.
+    pub(super) looks_put_off: u64,
+    /// Processes that were gone before their futexes got names.
+    pub(super) user_spaces_unread: u64,
+    /// Names that were dropped for want of room.
+    pub(super) user_names_dropped: u64,
 }
 
 /// All lines of a file.
@@ -128,6 +137,8 @@ pub(super) struct SavedRun {
     /// What was learned later, in the order of time.
     pub(super) tidings: Vec<Tiding>,
     pub(super) gaps: Vec<SavedGap>,
+    /// Tasks that were blocked all the time.
+    pub(super) blocked: Vec<Blocked>,
     /// Whether the beginning of the trace was given up.
     pub(super) forgot: bool,
     pub(super) start: Option<Start>,
@@ -135,24 +146,27 @@ pub(super) struct SavedRun {
 }
 
 impl Line {
-    pub(super) fn of_task((task, at): &(SeededTask, Stamp)) -> Line {
-        let SeededTask { tid, tgid, comm, start_time, kernel_thread } = *task;
-        let (at_ns, tid, tgid) = (at.ts_ns, tid.0, tgid.0);
-        let comm = ByteText(comm.as_bytes().to_vec());
-        Line::Task(TaskLine { at_ns, tid, tgid, comm, start_time, kernel_thread })
+    pub(super) fn of_task(task: &(SeededTask, Stamp)) -> Line {
+        Line::Task(TaskLine::new(task))
     }
 
     pub(super) fn of_look(look: Look) -> Line {
-        let line = |text: Option<Vec<u8>>| LookLine {
-            at_ns: look.at.ts_ns,
-            behind: look.at == Stamp::behind(look.at.ts_ns),
-            tid: look.tid.0,
-            tgid: look.tgid.0,
-            text: text.map(ByteText),
-        };
+        let line = LookLine::new(&look);
         match look.said {
-            Said::Cgroup(path) => Line::Cgroup(line(path)),
-            Said::Cmdline(cmdline) => Line::Cmdline(line(cmdline)),
+            Said::Cgroup(_) => Line::Cgroup(line),
+            Said::Cmdline(_) => Line::Cmdline(line),
+        }
+    }
+
+    pub(super) fn of_blocked(blocked: &Blocked) -> Line {
+        Line::Blocked(BlockedLine::new(blocked))
+    }
+
+    pub(super) fn of_name_news(NameNews { since_ns, what }: NameNews) -> Line {
+        match what {
+            NameChange::Named { of, names } => Line::Futexes(FutexesLine::new(since_ns, of, names)),
+            NameChange::Over(of) => Line::FutexesOver(OverLine::new(since_ns, of)),
+            NameChange::Dropped => Line::FutexesDropped(DroppedLine::new(since_ns)),
         }
     }
 
@@ -170,23 +184,6 @@ impl Line {
     }
 }
 
-impl TaskLine {
-    fn task(self) -> (SeededTask, Stamp) {
-        let TaskLine { at_ns, tid, tgid, comm, start_time, kernel_thread } = self;
-        let (tid, tgid, comm) = (Tid(tid), Tid(tgid), Comm::new(&comm.0));
-        let task = SeededTask { tid, tgid, comm, start_time, kernel_thread };
-        (task, Stamp::before(at_ns))
-    }
-}
-
-impl LookLine {
-    fn look(self, said: fn(Option<Vec<u8>>) -> Said) -> Look {
-        let LookLine { at_ns, behind, tid, tgid, text } = self;
-        let at = if behind { Stamp::behind(at_ns) } else { Stamp::before(at_ns) };
-        Look { at, tid: Tid(tid), tgid: Tid(tgid), said: said(text.map(|text| text.0)) }
-    }
-}
-
 impl SavedRun {
     /// From the option's bytes. None if another program, or another version of us, wrote them: then the
     /// file is like anyone else's. Lines behind the first that cannot be read are left out.
@@ -197,8 +194,8 @@ impl SavedRun {
             return None;
         }
         let (run, tasks, looks, tidings, gaps) = (*run, vec![], vec![], vec![], vec![]);
-        let (forgot, start, end) = (false, None, None);
-        let mut saved = SavedRun { run, tasks, looks, tidings, gaps, forgot, start, end };
+        let (blocked, forgot, start, end) = (vec![], false, None, None);
+        let mut saved = SavedRun { run, tasks, looks, tidings, gaps, blocked, forgot, start, end };
         lines.flatten().for_each(|line| saved.add(line));
         Some(saved)
     }
@@ -211,6 +208,11 @@ impl SavedRun {
             Line::Window { up_to_ns } => self.tidings.push(Tiding::Window(up_to_ns)),
             Line::Cgroup(line) => self.look(line.look(Said::Cgroup)),
             Line::Cmdline(line) => self.look(line.look(Said::Cmdline)),
+            Line::Futexes(line) => self.tidings.push(line.tiding()),
+            Line::FutexesOver(line) => self.tidings.push(line.tiding()),
+            Line::FutexesDropped(line) => self.tidings.push(line.tiding()),
+            Line::Lasting(line) => self.tidings.push(line.tiding()),
+            Line::Blocked(line) => self.blocked.push(line.blocked()),
             Line::Gap { cpu, at_ns, read_up_to_ns } => {
                 self.gaps.push(SavedGap { cpu: Cpu(cpu), at_ns, read_up_to_ns });
             }

@@ -11,7 +11,7 @@ use crate::event::decode::Decoder;
 use crate::event::{Comm, Cpu, Tid};
 use crate::output::RunInfo;
 use crate::pipeline::{
-    Engine, Extras, Filters, Format, Keep, Queue, Setup, Shows, Stream, Targets,
+    Engine, Extras, Filters, Format, Keep, Processes, Queue, Setup, Shows, Stream, Targets,
 };
 use crate::report::Keys;
 use crate::symbols::{CallerFinder, Kallsyms, StackTable};
@@ -75,9 +75,12 @@ pub(super) fn engine(
             max_stack: config.max_stack,
         },
         rows: config.rows,
-        live: traced.is_live
-            && config.plan.extras.futexes
-            && traced.namespace == PidNamespace::Initial,
+        processes: match traced.namespace {
+            _ if !config.plan.extras.futexes => Processes::Unknown,
+            _ if !traced.is_live => Processes::Told,
+            PidNamespace::Initial => Processes::Here,
+            PidNamespace::Nested => Processes::Unknown,
+        },
         sleeps: config.plan.extras.sleeps,
         chains: config.plan.extras.holders,
         raw: config.raw,

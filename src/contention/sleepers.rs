@@ -145,6 +145,13 @@ impl Sleepers {
         lasting.into_iter().map(|wait| self.with_likely_holder(wait)).collect()
     }
 
+    /// The task's wait that began then and is open, with who probably has the lock.
+    pub fn open_wait(&self, tid: Tid, begin_ns: u64) -> Option<OpenWait> {
+        let open = self.waiters.get(&tid).map_or(&[][..], Nest::open);
+        let found = open.iter().find(|wait| wait.begin.ts_ns == begin_ns);
+        found.map(|wait| self.with_likely_holder(*wait))
+    }
+
     /// The waits that are open when tracing stops; counts them as such.
     pub fn finish(&mut self) -> Vec<OpenWait> {
         let counts = &mut self.counts;

@@ -24,6 +24,13 @@ pub struct Blocked {
     start_time: u64,
 }
 
+impl Blocked {
+    /// As it was seen once.
+    pub fn told(tid: Tid, tgid: Tid, comm: Comm, stack: Vec<String>) -> Blocked {
+        Blocked { tid, tgid, comm, stack, start_time: 0 }
+    }
+}
+
 /// Tasks that have been blocked since they were first looked at.
 #[derive(Debug, Default)]
 pub struct SinceBefore(Vec<Blocked>);

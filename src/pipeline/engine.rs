@@ -8,10 +8,13 @@ mod open;
 mod pairing;
 mod streaming;
 mod summing;
+mod told;
+
+pub use told::Lasting;
 
 use crate::aggregate::Aggregate;
+use crate::cmdline_cache::CmdlineCache;
 use crate::cmdline_cache::proc::SeededTask;
-use crate::cmdline_cache::{CmdlineCache, Look};
 use crate::contention::{Sleepers, Sleeps, Wait};
 use crate::event::{Cpu, Stamp};
 use crate::report::{By, RowKey, Table, Witness};
@@ -24,7 +27,7 @@ use super::lock_names::LockNames;
 use super::mmap_locks::MmapLocks;
 use super::naming::Naming;
 use super::raw::RawStore;
-use super::setup::{Chunk, Setup};
+use super::setup::{Chunk, Processes, Setup};
 use super::spaces::Spaces;
 use super::sums::{Summing, Sums};
 use super::workers::on_each;
@@ -62,7 +65,8 @@ impl Engine {
         let raw = setup.raw;
         let store = || raw.then(RawStore::default);
         let by = &setup.keep.by;
-        let has_futexes = setup.live && by.of(Table::Futexes).contains(&By::Lock);
+        let has_futexes =
+            setup.processes != Processes::Unknown && by.of(Table::Futexes).contains(&By::Lock);
         let by_lock = by.of(Table::Locks).contains(&By::Lock) || has_futexes;
         Engine {
             decoding: Decoding {
@@ -74,7 +78,7 @@ impl Engine {
             },
             lanes: cpus.iter().map(|&cpu| Lane::new(cpu, cpus.len(), store())).collect(),
             sleepers: Sleepers::new(setup.begins),
-            spaces: Spaces::new(setup.live),
+            spaces: Spaces::new(setup.processes),
             sleeps: setup.sleeps.then(Sleeps::default),
             waits: Vec::new(),
             slept: Vec::new(),
@@ -128,21 +132,6 @@ impl Engine {
     /// CPU's alone.
     pub fn pending(&self, index: usize) -> usize {
         self.lanes.get(index).map_or(0, Lane::pending)
-    }
-
-    /// Remembers what is learned from /proc beyond names, for [`Engine::take_looks`].
-    pub fn keep_looks(&mut self) {
-        self.cache.keep_looks();
-    }
-
-    /// What was learned from /proc beyond names since this was last asked.
-    pub fn take_looks(&mut self) -> Vec<Look> {
-        self.cache.take_looks()
-    }
-
-    /// What /proc once said beyond names: used in the window that reaches its instant.
-    pub fn tell(&mut self, looks: impl IntoIterator<Item = Look>) {
-        self.cache.tell(looks);
     }
 
     /// What waits are named by.

@@ -8,10 +8,11 @@ use crate::event::{Cpu, Stamp};
 use crate::trace_file::{Buffer, CpuData, Error, TraceFile};
 use crate::tracefs::Abi;
 
-use super::engine::Engine;
+use super::engine::{Engine, Lasting};
 use super::results::Sink;
 use super::save::SavedGap;
 use super::setup::Chunk;
+use super::user_names::NameNews;
 use super::workers::{on_each, threads};
 
 /// Bytes read of all rings at a time, and of one of them at least: what comes of them stays in a CPU's caches.
@@ -65,13 +66,24 @@ pub enum Tiding {
     },
     /// What /proc said beyond names.
     Look(Look),
+    /// What became known of the names of user space's locks.
+    Names(NameNews),
+    /// Waits that lasted, and who had their locks.
+    Lasting {
+        /// The window's end behind which that was found.
+        window_ns: u64,
+        /// The waits.
+        waits: Vec<Lasting>,
+    },
 }
 
 impl Tiding {
     fn at_ns(&self) -> u64 {
         match self {
             Tiding::Window(window_ns) | Tiding::Tasks { window_ns, .. } => *window_ns,
+            Tiding::Lasting { window_ns, .. } => *window_ns,
             Tiding::Look(look) => look.at.ts_ns,
+            Tiding::Names(news) => news.since_ns,
         }
     }
 }
@@ -225,6 +237,18 @@ impl Offline {
                 Tiding::Tasks { tasks, .. } => {
                     engine.window(at_ns, sink);
                     engine.seed(tasks);
+                }
+                Tiding::Names(news) => {
+                    engine.window(at_ns, sink);
+                    engine.tell_name_news(news);
+                }
+                Tiding::Lasting { waits, .. } => {
+                    engine.window(at_ns, sink);
+                    for wait in waits {
+                        if let Some(open) = engine.told_lasting(wait) {
+                            sink.lasting(&open, engine.stacks());
+                        }
+                    }
                 }
                 Tiding::Look(look) => {
                     engine.tell([look]);

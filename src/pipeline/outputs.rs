@@ -8,7 +8,7 @@ use crate::report::Profile;
 use crate::symbols::StackTable;
 
 use super::export::Exporter;
-use super::named::NamedWait;
+use super::named::{NamedWait, OpenNamed};
 use super::queue::Queue;
 use super::raw::RawEvent;
 use super::results::Sink;
@@ -118,5 +118,9 @@ impl Sink for Outputs<'_> {
     fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64) {
         self.stream.gap(cpu, gap, before_ns);
         self.export.gap(cpu, gap, before_ns);
+    }
+
+    fn lasting(&mut self, wait: &OpenNamed, stacks: &StackTable) {
+        self.stream.lasting(wait, stacks);
     }
 }

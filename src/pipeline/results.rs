@@ -24,6 +24,8 @@ pub trait Sink {
     fn event(&mut self, event: &RawEvent<'_>);
     /// Events were lost on a CPU, up to `before_ns`.
     fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64);
+    /// A wait that lasts and is not over yet, where that is of interest.
+    fn lasting(&mut self, _wait: &OpenNamed, _stacks: &StackTable) {}
 }
 
 /// A stream that is not wanted.
@@ -42,6 +44,10 @@ impl<S: Sink> Sink for Option<S> {
 
     fn gap(&mut self, cpu: Cpu, gap: &Gap, before_ns: u64) {
         self.iter_mut().for_each(|sink| sink.gap(cpu, gap, before_ns));
+    }
+
+    fn lasting(&mut self, wait: &OpenNamed, stacks: &StackTable) {
+        self.iter_mut().for_each(|sink| sink.lasting(wait, stacks));
     }
 }
 

@@ -25,14 +25,25 @@ pub struct Setup {
     pub rows: usize,
     /// Whether chains of waits are followed.
     pub chains: bool,
-    /// Whether processes of the trace can be looked at in /proc, under the numbers that events carry.
-    pub live: bool,
+    /// Where it can be learned what lies in the processes of the trace.
+    pub processes: Processes,
     /// Whether every event is streamed instead of the waits.
     pub raw: bool,
     /// Whether the kernel filters some begins out.
     pub begins: Begins,
     /// Whether sleeps are waits of their own.
     pub sleeps: bool,
+}
+
+/// Where it can be learned what lies at the addresses of processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Processes {
+    /// Nowhere, or it is not asked for.
+    Unknown,
+    /// In /proc, under the numbers that events carry.
+    Here,
+    /// Whoever recorded them tells.
+    Told,
 }
 
 /// A piece of a CPU's ring, as the reader got it.

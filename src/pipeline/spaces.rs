@@ -5,20 +5,38 @@ use crate::contention::{Holder, OpenWait, Process, Wait, Words};
 use crate::event::{Head, TaskEvent};
 use crate::symbols::LockName;
 
-use super::user_names::{NamesGivenUp, UserNames};
+use super::setup::Processes;
+use super::user_names::{NameNews, NamesGivenUp, UserNames};
 
 /// What is known of the futexes of all processes.
 #[derive(Debug)]
 pub(super) struct Spaces {
     words: Words,
-    /// Where processes can be looked at.
+    /// Where there can be any.
     names: Option<UserNames>,
 }
 
 impl Spaces {
-    /// Nothing known yet. `live`: processes can be looked at in /proc.
-    pub(super) fn new(live: bool) -> Spaces {
-        Spaces { words: Words::default(), names: live.then(UserNames::default) }
+    /// Nothing known yet.
+    pub(super) fn new(processes: Processes) -> Spaces {
+        Spaces { words: Words::default(), names: UserNames::new(processes) }
+    }
+
+    /// Remembers from now on what becomes known of names.
+    pub(super) fn keep_news(&mut self) {
+        self.names.iter_mut().for_each(UserNames::keep_news);
+    }
+
+    /// What became known of names since this was last asked.
+    pub(super) fn take_news(&mut self) -> Vec<NameNews> {
+        self.names.as_mut().map(UserNames::take_news).unwrap_or_default()
+    }
+
+    /// What once became known of names.
+    pub(super) fn tell(&mut self, news: NameNews, cache: &CmdlineCache) {
+        if let Some(names) = &mut self.names {
+            names.tell(news, cache);
+        }
     }
 
     /// A task begins to wait.
@@ -26,14 +44,20 @@ impl Spaces {
         self.names.iter_mut().for_each(|names| names.note(head, address));
     }
 
-    /// Looks for the names of the futexes that wanted tasks wait for.
-    pub(super) fn learn(&mut self, cache: &CmdlineCache, wants: impl Fn(&Head, &TaskName) -> bool) {
-        self.names.iter_mut().for_each(|names| names.learn(cache, &wants));
+    /// Finds the names of the futexes that wanted tasks wait for, in the window from the one instant to
+    /// the other.
+    pub(super) fn learn(
+        &mut self,
+        window_ns: (u64, u64),
+        cache: &CmdlineCache,
+        wants: impl Fn(&Head, &TaskName) -> bool,
+    ) {
+        self.names.iter_mut().for_each(|names| names.learn(window_ns, cache, &wants));
     }
 
     /// The window's waits have their names.
-    pub(super) fn end_window(&mut self) {
-        self.names.iter_mut().for_each(UserNames::end_window);
+    pub(super) fn end_window(&mut self, up_to_ns: u64) {
+        self.names.iter_mut().for_each(|names| names.end_window(up_to_ns));
     }
 
     /// What the futex of a wait is called.

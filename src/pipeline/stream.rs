@@ -7,16 +7,15 @@ use crate::cmdline_cache::{Certainty, Fact};
 use crate::contention::Holder;
 use crate::event::decode::Frames;
 use crate::event::{Comm, Cpu, Gap, TextId, Texts};
-use crate::output::{
-    self, FieldValue, RunInfo, StreamHolder, StreamLoss, StreamOpen, StreamWait, json, text,
-};
+use crate::output::{self, FieldValue, RunInfo, StreamHolder, StreamLoss, StreamWait, json, text};
 use crate::symbols::{Kallsyms, StackTable};
 use crate::tracefs::{Abi, EventFormat, Value};
 
-use super::named::{NamedHolder, NamedWait, known_comm};
+use super::named::{NamedHolder, NamedWait, OpenNamed, known_comm};
 use super::queue::Queue;
 use super::raw::RawEvent;
 use super::results::Sink;
+use super::summary::stream_open;
 
 /// How lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,15 +78,6 @@ impl<'a> Stream<'a> {
         self.line(|format, out| match format {
             Format::Text => text::header(out),
             Format::Json => json::header(run, out),
-        });
-    }
-
-    /// A wait that lasts.
-    pub fn open(&mut self, wait: &StreamOpen, stacks: &StackTable) {
-        let symbols = self.symbols;
-        self.line(|format, out| match format {
-            Format::Text => text::open(wait, stacks, symbols, out),
-            Format::Json => json::open(wait, stacks, symbols, out),
         });
     }
 
@@ -163,6 +153,14 @@ impl Sink for Stream<'_> {
         self.line(|format, out| match format {
             Format::Text => text::loss(&loss, out),
             Format::Json => json::loss(&loss, out),
+        });
+    }
+
+    fn lasting(&mut self, wait: &OpenNamed, stacks: &StackTable) {
+        let (wait, symbols) = (stream_open(wait), self.symbols);
+        self.line(|format, out| match format {
+            Format::Text => text::open(&wait, stacks, symbols, out),
+            Format::Json => json::open(&wait, stacks, symbols, out),
         });
     }
 }

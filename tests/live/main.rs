@@ -38,6 +38,7 @@ mod places;
 #[allow(dead_code, reason = "the other tests ask more of it")]
 mod rows;
 mod saved;
+mod saved_futexes;
 mod sleeps;
 mod support;
 mod targets;

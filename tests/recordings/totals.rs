@@ -9,7 +9,8 @@ use ftlock::contention::Begins;
 use ftlock::event::decode::Decoder;
 use ftlock::event::{Cpu, Gap, Tid};
 use ftlock::pipeline::{
-    Engine, Filters, Keep, NamedWait, RawEvent, Results, Setup, Sink, Targets, quality, replay,
+    Engine, Filters, Keep, NamedWait, Processes, RawEvent, Results, Setup, Sink, Targets, quality,
+    replay,
 };
 use ftlock::report::{By, Keys, Table};
 use ftlock::symbols::{CallerFinder, Kallsyms, StackTable};
@@ -124,7 +125,7 @@ impl Recorded {
                 max_stack: None,
             },
             rows,
-            live: false,
+            processes: Processes::Unknown,
             chains: false,
             raw,
             begins,

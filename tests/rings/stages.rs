@@ -6,7 +6,7 @@ use ftlock::cmdline_cache::CmdlineCache;
 use ftlock::contention::Begins;
 use ftlock::event::decode::Decoder;
 use ftlock::event::{Cpu, Tid};
-use ftlock::pipeline::{Engine, Filters, Keep, Setup, Targets};
+use ftlock::pipeline::{Engine, Filters, Keep, Processes, Setup, Targets};
 use ftlock::report::{By, Keys};
 use ftlock::symbols::{CallerFinder, Kallsyms, StackTable};
 use ftlock::tracefs::{Abi, Endian, SubbufLayout};
@@ -34,7 +34,7 @@ pub(crate) fn engine(rings: &Rings, by: By, rows: usize) -> Engine {
         },
         rows,
         chains: false,
-        live: false,
+        processes: Processes::Unknown,
         raw: false,
         begins: Begins::All,
         sleeps: false,

@@ -5,11 +5,12 @@ use crate::contention::OpenWait;
 use super::super::lock_names::LockNames;
 use super::super::naming::Naming;
 use super::super::results::{Results, totals};
-use super::{Engine, Lane};
+use super::Engine;
 
 impl Engine {
     /// Ends the run: counts what is open, and gives all results.
     pub fn finish(mut self) -> Results {
+        let last_ns = self.known_up_to_ns();
         let mut open = self.sleepers.finish();
         let holders_forgotten = self.sleepers.holders_forgotten();
         let mut counts = self.sleepers.counts;
@@ -20,7 +21,6 @@ impl Engine {
         let mut kept = self.sums.kept;
         let mut switches_missing = 0;
         let mut read = Vec::with_capacity(self.lanes.len());
-        let last_ns = self.lanes.iter().map(Lane::known_ns).max().unwrap_or(0);
         for mut lane in self.lanes {
             open.extend(lane.spinners.finish());
             counts.add(&lane.spinners.counts);

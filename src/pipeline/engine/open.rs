@@ -16,6 +16,12 @@ impl Engine {
         lasting.iter().filter_map(|wait| self.keep.open(wait, now_ns, &with)).collect()
     }
 
+    /// A wait that began then and is not over.
+    pub(super) fn open_wait(&mut self, tid: Tid, begin_ns: u64) -> Option<OpenNamed> {
+        let wait = self.sleepers.open_wait(tid, begin_ns)?;
+        self.keep.open(&wait, self.processed_ns, &self.naming())
+    }
+
     /// Of an open wait the lock itself says who has it.
     pub fn owner_found(&mut self, open: &OpenNamed, owner: Tid) -> OpenNamed {
         let now = Stamp::behind(self.processed_ns);

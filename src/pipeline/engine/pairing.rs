@@ -18,6 +18,7 @@ impl Engine {
         self.learn(watermark_ns);
         let wants_waits = !self.raw && sink.wants_waits();
         self.name_and_sum(wants_waits);
+        self.spaces.end_window(watermark_ns);
         match self.raw {
             true => self.stream_events(sink),
             false if wants_waits => self.stream_waits(sink),
@@ -58,7 +59,8 @@ impl Engine {
 
     /// What is asked for of the tasks that waited, beyond their names.
     fn learn(&mut self, watermark_ns: u64) {
-        self.spaces.learn(&self.cache, |head, name| self.keep.shows(head, name));
+        let window_ns = (self.processed_ns, watermark_ns);
+        self.spaces.learn(window_ns, &self.cache, |head, name| self.keep.shows(head, name));
         if !self.cache.keeps_facts() {
             return;
         }

@@ -43,6 +43,5 @@ impl Engine {
             let of_lanes = self.lanes.iter().flat_map(|lane| &lane.sums.named);
             of_lanes.chain(&self.sums.named).for_each(|named| names.count(named));
         }
-        self.spaces.end_window();
     }
 }

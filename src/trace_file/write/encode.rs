@@ -10,7 +10,7 @@ use crate::tracefs::Endian;
 const MORE_NAMES_BYTES: usize = 256 << 10;
 
 /// Room for what ftlock adds about its run.
-const MORE_FTLOCK_BYTES: usize = 256 << 10;
+const MORE_FTLOCK_BYTES: usize = 512 << 10;
 
 /// The sections' descriptions, for those who list them.
 const SECTION_NAMES: [(u16, &str); 8] = [
