@@ -115,7 +115,8 @@ fn count(records: &[Value], is: impl Fn(&Value) -> bool) -> usize {
 /// A name that only children of the workload bear.
 fn is_child(wait: &Value) -> bool {
     let names = ["baker", "miller", "weaver", "potter", "apprentice", "master"];
-    names.iter().any(|name| wait["comm"] == format!("demo-{name}"))
+    let name = wait["comm"].as_str().and_then(|comm| comm.strip_prefix("demo-"));
+    name.is_some_and(|name| names.contains(&name))
 }
 
 fn now_ns() -> u64 {
