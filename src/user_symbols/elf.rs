@@ -171,7 +171,9 @@ mod tests {
 
     /// An ELF file of 64 bits with a symbol table: this many variables, all of one name.
     fn with_symbols(count: u64, name: &[u8]) -> Vec<u8> {
-        let strings = [b"\0", name].concat();
+        let mut strings = [b"\0", name].concat();
+        // Sections of numbers begin at multiples of eight, as linkers put them.
+        strings.resize(strings.len().next_multiple_of(8), 0);
         let symbols: Vec<u8> = (0..=count)
             .flat_map(|number| {
                 let kind = if number == 0 { [0, 0, 0, 0] } else { [1, 0, 1, 0] };
