@@ -195,7 +195,7 @@ mod tests {
         file.extend(1_u32.to_le_bytes());
         file.extend([0, 0, sections_at].map(u64::to_le_bytes).concat());
         file.extend(0_u32.to_le_bytes());
-        file.extend([64_u16, 56, 0, 64, 3, 0].map(u16::to_le_bytes).concat());
+        file.extend([64_u16, 56, 0, 64, 3, 1].map(u16::to_le_bytes).concat());
         file.extend(strings);
         file.extend(&symbols);
         file.extend(section(0, 0, 0, 0, 0));
