@@ -30,7 +30,7 @@ use super::raw::RawStore;
 use super::setup::{Chunk, Processes, Setup};
 use super::spaces::Spaces;
 use super::sums::{Summing, Sums};
-use super::workers::on_each;
+use super::workers::{on_each, threads};
 
 /// All stages with their state.
 #[derive(Debug)]
@@ -45,7 +45,8 @@ pub struct Engine {
     waits: Vec<Wait>,
     /// The sleeps that ended.
     slept: Vec<Wait>,
-    sums: Sums,
+    /// One for each worker; the first one sums what is no CPU's alone.
+    sums: Vec<Sums>,
     cache: CmdlineCache,
     keep: Keep,
     mmap_locks: MmapLocks,
@@ -76,13 +77,13 @@ impl Engine {
                 stacks: setup.stacks,
                 texts: setup.cache.event_texts(),
             },
-            lanes: cpus.iter().map(|&cpu| Lane::new(cpu, cpus.len(), store())).collect(),
+            lanes: cpus.iter().map(|&cpu| Lane::new(cpu, store())).collect(),
             sleepers: Sleepers::new(setup.begins),
             spaces: Spaces::new(setup.processes),
             sleeps: setup.sleeps.then(Sleeps::default),
             waits: Vec::new(),
             slept: Vec::new(),
-            sums: Sums::new(1),
+            sums: (0..threads(cpus.len())).map(|_| Sums::default()).collect(),
             cache: setup.cache,
             keep: setup.keep,
             mmap_locks: MmapLocks::default(),
@@ -146,8 +147,7 @@ impl Engine {
 
     /// How many waits have been kept so far.
     pub fn waits(&self) -> u64 {
-        let lanes = self.lanes.iter().map(|lane| lane.sums.kept.kept());
-        lanes.sum::<u64>() + self.sums.kept.kept()
+        self.sums.iter().map(|sums| sums.kept.kept()).sum()
     }
 
     /// How many gaps have been met so far.

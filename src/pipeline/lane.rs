@@ -1,4 +1,4 @@
-//! One CPU's way through the pipeline: sub-buffers to events, spinning waits, names, sums.
+//! One CPU's way through the pipeline: sub-buffers to events and spinning waits.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,6 @@ use crate::tracefs::{Abi, PageFault, Record, Resume, Step, SubbufLayout, walk};
 
 use super::mmap_locks::Taken;
 use super::raw::RawStore;
-use super::sums::Sums;
 
 /// What decoding needs to know; the same for every CPU.
 #[derive(Debug)]
@@ -38,7 +37,6 @@ pub(super) struct Lane {
     pub(super) forward: Vec<Event>,
     /// How many of each the current window has.
     pub(super) window: InWindow,
-    pub(super) sums: Sums,
     pub(super) read: ReadCounts,
     resume: Option<Resume>,
     /// Time of the last record, as recorded and as ordered.
@@ -82,7 +80,7 @@ pub struct ReadCounts {
 }
 
 impl Lane {
-    pub(super) fn new(cpu: Cpu, cpus: usize, raw: Option<RawStore>) -> Lane {
+    pub(super) fn new(cpu: Cpu, raw: Option<RawStore>) -> Lane {
         Lane {
             cpu,
             events: Vec::new(),
@@ -92,7 +90,6 @@ impl Lane {
             waits: Vec::new(),
             forward: Vec::new(),
             window: InWindow::default(),
-            sums: Sums::new(cpus),
             read: ReadCounts::default(),
             resume: None,
             last_ns: 0,
@@ -193,7 +190,6 @@ impl Lane {
         }
         self.waits.drain(..waits);
         self.forward.drain(..forward);
-        self.sums.named.clear();
     }
 
     #[inline]

@@ -10,8 +10,8 @@ use super::keep::Keep;
 use super::named::{Kept, NamedWait};
 use super::naming::Naming;
 
-/// Names that all workers have at hand together.
-const MOST_NAMES: usize = 1 << 14;
+/// Names that a worker has at hand.
+const NAMES: usize = 1 << 10;
 
 /// One worker's sums, flushed at the end of each window.
 #[derive(Debug)]
@@ -33,13 +33,14 @@ pub(super) struct Summing<'a> {
     pub(super) each: bool,
 }
 
-impl Sums {
-    /// Empty, for one of so many CPUs: what they remember together is bounded.
-    pub(super) fn new(cpus: usize) -> Sums {
-        let names = NameMemo::new((MOST_NAMES / cpus.max(1)).clamp(64, 1024));
+impl Default for Sums {
+    fn default() -> Sums {
+        let names = NameMemo::new(NAMES);
         Sums { delta: Delta::default(), kept: Kept::default(), names, named: Vec::new() }
     }
+}
 
+impl Sums {
     /// Names a wait, and sums it if it is kept.
     #[inline]
     pub(super) fn take(&mut self, wait: &Wait, by: &Summing<'_>) {

@@ -3,6 +3,7 @@
 use crate::contention::OpenWait;
 
 use super::super::lock_names::LockNames;
+use super::super::named::Kept;
 use super::super::naming::Naming;
 use super::super::results::{Results, totals};
 use super::Engine;
@@ -18,14 +19,14 @@ impl Engine {
             open.extend(sleeps.finish());
             counts.add(&sleeps.counts);
         }
-        let mut kept = self.sums.kept;
+        let mut kept = Kept::default();
+        self.sums.iter().for_each(|sums| kept.merge(&sums.kept));
         let mut switches_missing = 0;
         let mut read = Vec::with_capacity(self.lanes.len());
         for mut lane in self.lanes {
             open.extend(lane.spinners.finish());
             counts.add(&lane.spinners.counts);
             switches_missing += lane.spinners.switches_missing;
-            kept.merge(&lane.sums.kept);
             read.push((lane.cpu, lane.read));
         }
         open.sort_by_key(|wait| wait.begin.stamp);

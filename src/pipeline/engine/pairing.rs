@@ -21,13 +21,16 @@ impl Engine {
         self.spaces.end_window(watermark_ns);
         match self.raw {
             true => self.stream_events(sink),
-            false if wants_waits => self.stream_waits(sink),
+            false if wants_waits => {
+                let stacks = &self.decoding.stacks;
+                self.as_they_ended().into_iter().for_each(|named| sink.wait(named, stacks));
+            }
             false => {}
         }
         self.lanes.iter_mut().for_each(Lane::close_window);
         self.waits.clear();
         self.slept.clear();
-        self.sums.named.clear();
+        self.sums.iter_mut().for_each(|sums| sums.named.clear());
         self.processed_ns = self.processed_ns.max(watermark_ns);
     }
 

@@ -5,20 +5,11 @@ use crate::event::decode::Decoded;
 
 use super::super::lane::Decoding;
 use super::super::merge::merge;
-use super::super::named::NamedWait;
 use super::super::raw::{RawEvent, RawHead, RawStore};
 use super::super::results::Sink;
 use super::Engine;
 
 impl Engine {
-    /// In the order in which they ended.
-    pub(super) fn stream_waits(&self, sink: &mut dyn Sink) {
-        let of_lanes = self.lanes.iter().flat_map(|lane| &lane.sums.named);
-        let mut named: Vec<&NamedWait> = of_lanes.chain(&self.sums.named).collect();
-        named.sort_by_key(|named| (named.wait.end_ns, named.wait.begin.stamp));
-        named.into_iter().for_each(|named| sink.wait(named, &self.decoding.stacks));
-    }
-
     /// In the order in which they happened.
     pub(super) fn stream_events(&self, sink: &mut dyn Sink) {
         let slices = self.lanes.iter();

@@ -1,7 +1,8 @@
 //! A window's waits get their names, and go into the rows.
 
+use super::super::named::NamedWait;
 use super::super::naming::Naming;
-use super::super::workers::on_each;
+use super::super::workers::by_workers;
 use super::{Engine, Summing};
 
 impl Engine {
@@ -23,25 +24,35 @@ impl Engine {
         };
         let around = self.sleepers.around(&self.waits);
         let waits = self.lanes.iter().map(|lane| lane.window.waits).sum();
-        on_each(&mut self.lanes, waits, |lane| {
-            for wait in lane.waits.iter_mut().take(lane.window.waits) {
-                wait.internal |= around.encloses(wait.lock, &wait.begin);
-                lane.sums.take(wait, &by);
+        by_workers(&mut self.lanes, waits, &mut self.sums, |lanes, sums| {
+            for lane in lanes {
+                for wait in lane.waits.iter_mut().take(lane.window.waits) {
+                    wait.internal |= around.encloses(wait.lock, &wait.begin);
+                    sums.take(wait, &by);
+                }
             }
-            lane.sums.flush(by.aggregate);
+            sums.flush(by.aggregate);
         });
+        let Some(sums) = self.sums.first_mut() else { return };
         // One after the other, as they ended: a wait's chain is found in those before.
         for wait in &self.waits {
             match &mut self.chaining {
-                Some(chains) => self.sums.take_chained(wait, chains, &by),
-                None => self.sums.take(wait, &by),
+                Some(chains) => sums.take_chained(wait, chains, &by),
+                None => sums.take(wait, &by),
             }
         }
-        self.slept.iter().for_each(|wait| self.sums.take(wait, &by));
-        self.sums.flush(by.aggregate);
-        if let Some(names) = &mut self.lock_names {
-            let of_lanes = self.lanes.iter().flat_map(|lane| &lane.sums.named);
-            of_lanes.chain(&self.sums.named).for_each(|named| names.count(named));
+        self.slept.iter().for_each(|wait| sums.take(wait, &by));
+        sums.flush(by.aggregate);
+        if let Some(mut names) = self.lock_names.take() {
+            self.as_they_ended().into_iter().for_each(|named| names.count(named));
+            self.lock_names = Some(names);
         }
+    }
+
+    /// The window's waits, where something needs each of them.
+    pub(super) fn as_they_ended(&self) -> Vec<&NamedWait> {
+        let mut named: Vec<&NamedWait> = self.sums.iter().flat_map(|sums| &sums.named).collect();
+        named.sort_unstable_by_key(|named| (named.wait.end_ns, named.wait.begin.stamp));
+        named
     }
 }
