@@ -25,6 +25,12 @@ pub(super) const MAX_BUFFERS: usize = 4096;
 /// Rings of one buffer. The kernel has at most 8192 CPUs.
 pub(super) const MAX_CPUS: u32 = 1 << 16;
 
+/// Rings of all buffers together.
+pub(super) const MAX_RINGS: usize = 1 << 18;
+
+/// What is read of all rings, and not handed out yet: more than 8192 CPUs need.
+pub(super) const MAX_HELD_BYTES: u64 = 1 << 30;
+
 /// A sub-buffer. The kernel's write index counts to 1 MiB (kernel/trace/ring_buffer.c, 6.18).
 pub(super) const MAX_SUB_BUFFER_BYTES: u32 = 16 << 20;
 

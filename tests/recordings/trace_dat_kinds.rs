@@ -201,3 +201,52 @@ fn a_file_of_text_is_told_from_one_of_rings() {
     let missing = TraceFile::open(Path::new("/nowhere/trace.dat")).unwrap_err();
     assert!(missing.to_string().starts_with("cannot open /nowhere/trace.dat: No such file"));
 }
+
+/// A megabyte that would be 4096 times 65,536 rings, and a packed ring that a thousand CPUs would unpack.
+#[test]
+fn what_stands_once_in_a_file_is_not_read_over_and_over_again() {
+    let recording = Recording::new("armhf-6.1", "gaps");
+    let many = |table: u64| {
+        let mut file = File::new(Endian::Little, "6", 4096);
+        (16..=21).for_each(|id| file.texts(id, &recording.header_page, &recording.formats));
+        file.count(1 << 16);
+        file.bytes.extend(b"options  \0");
+        for _ in 0..4096 {
+            file.option(3, |file| {
+                file.u64(table);
+                file.bytes.extend(b"x\0");
+            });
+        }
+        file.u16(0);
+        let at = file.offset();
+        file.bytes.extend(b"flyrecord\0");
+        file.bytes.extend(vec![0; 16 << 16]);
+        (file.bytes, at)
+    };
+    let (_, table) = many(0);
+    let file = open(&many(table).0).unwrap();
+    let rings: usize = file.buffers.iter().map(|buffer| buffer.cpus.len()).sum();
+    assert_eq!(rings, 1 << 18);
+    assert!(
+        matches!(file.notes.first[0], Note::LeftOut(Fault::TooLarge { .. })),
+        "{:?}",
+        file.notes
+    );
+    assert_eq!(file.notes.first.len() as u64 + file.notes.more, 4096 - 3);
+
+    let mut file = File::new(Endian::Little, "7", 4096);
+    let texts = recording.packed_texts(&mut file);
+    let section = file.offset();
+    file.section_header(3, true, 0);
+    let ring = file.packed_ring(&vec![0; 32 << 20], 32 << 20);
+    let options = file.section(0, false, |file| {
+        texts.iter().for_each(|&(id, offset)| file.option(id, |file| file.u64(offset)));
+        file.option(3, |file| recording.buffer(file, section, &[ring; 1000]));
+        file.option(0, |file| file.u64(0));
+    });
+    file.set_u64(OPTIONS_OFFSET_AT, options);
+    let file = open(&file.bytes).unwrap();
+    let sizes = file.buffers[0].cpus.iter().map(|ring| ring.size_bytes);
+    assert_eq!(sizes.filter(|&size_bytes| size_bytes > 0).count(), 1);
+    assert_eq!(file.notes.first.len() as u64 + file.notes.more, 999);
+}

@@ -10,6 +10,7 @@ use super::super::error::{Error, Fault};
 use super::super::limits::MAX_CHUNK_BYTES;
 use super::buffer::CpuExtent;
 use super::head::Head;
+use super::memory::Held;
 use crate::tracefs::Abi;
 
 const PART: &str = "a ring";
@@ -27,6 +28,7 @@ pub struct CpuData {
     /// Unpacked, and how much of it has been handed out.
     bytes: Vec<u8>,
     used: usize,
+    held: Held,
 }
 
 /// Chunks still to come.
@@ -39,11 +41,11 @@ enum Packed {
 
 impl CpuData {
     pub(super) fn new(
-        file: Arc<File>,
-        path: Arc<Path>,
+        (file, path): (Arc<File>, Arc<Path>),
         head: Head,
         page_size_bytes: u32,
         extent: &CpuExtent,
+        held: Held,
     ) -> CpuData {
         CpuData {
             file,
@@ -55,6 +57,7 @@ impl CpuData {
             packed: (extent.is_packed && extent.size_bytes > 0).then_some(Packed::Uncounted),
             bytes: Vec::new(),
             used: 0,
+            held,
         }
     }
 
@@ -92,8 +95,9 @@ impl CpuData {
     fn stop(&mut self) {
         self.position = self.end;
         self.packed = None;
-        self.bytes.clear();
+        self.bytes = Vec::new();
         self.used = 0;
+        self.held.give_back();
     }
 
     fn is_drained(&self) -> bool {
@@ -108,6 +112,7 @@ impl CpuData {
         let rest = self.end.saturating_sub(self.position);
         let len = usize::try_from(rest).map_or(wanted, |rest| rest.min(wanted));
         self.used = 0;
+        self.held.change(len as u64, self.position)?;
         let memory = std::mem::take(&mut self.bytes);
         self.bytes = self.block(memory, len)?;
         Ok(())
@@ -136,6 +141,8 @@ impl CpuData {
         if claimed > MAX_CHUNK_BYTES {
             return Err(Fault::TooLarge { part: PART, offset, claimed, limit: MAX_CHUNK_BYTES });
         }
+        let held = (self.bytes.len() as u64).saturating_add(size_bytes.into());
+        self.held.change(held, offset)?;
         let packed = self.block(Vec::new(), packed_bytes as usize)?;
         let unpacked = self.head.compression.unpack(&packed, size_bytes.into());
         unpacked.map_err(|reason| Fault::Unpack { part: PART, offset, reason })

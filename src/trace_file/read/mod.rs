@@ -4,6 +4,7 @@ mod buffer;
 mod cpu_data;
 mod head;
 mod input;
+mod memory;
 mod notes;
 mod options;
 mod source;
@@ -21,9 +22,10 @@ pub use notes::{Note, Notes};
 pub use options::{Guest, Options, TscToNs};
 
 use super::error::{Error, Fault};
-use super::limits::MAX_OPTIONS_BYTES;
+use super::limits::{MAX_OPTIONS_BYTES, MAX_RINGS};
 use super::texts::{Texts, Version};
 use crate::tracefs::{Abi, Endian, SubbufLayout};
+use memory::Memory;
 use options::{EndsWith, Raw};
 use source::{FileInput, Source};
 
@@ -43,6 +45,7 @@ pub struct TraceFile {
     layout: SubbufLayout,
     file: Arc<File>,
     path: Arc<Path>,
+    memory: Memory,
 }
 
 /// What is gathered on the way through a file.
@@ -54,14 +57,40 @@ struct Found {
     notes: Notes,
     /// How much more data options may have.
     option_bytes_left: u64,
+    /// How many more rings there may be.
+    rings_left: usize,
 }
+
+/// What an option takes beside its data: its number and its size.
+const OPTION_HEAD_BYTES: u64 = 6;
 
 impl Found {
     /// The next option, within the bounds of all.
     fn option(&mut self, input: &mut FileInput<'_>, ends: EndsWith) -> Result<Raw, Fault> {
-        let option = Raw::read(input, ends, self.option_bytes_left)?;
-        self.option_bytes_left -= option.data.len() as u64;
+        let (offset, limit) = (input.position(), self.option_bytes_left);
+        let option = Raw::read(input, ends, limit)?;
+        // Sections may lie over one another: each byte counts as often as it is read.
+        let claimed = OPTION_HEAD_BYTES.saturating_add(option.data.len() as u64);
+        let part = "the options";
+        let left = limit.checked_sub(claimed);
+        self.option_bytes_left = left.ok_or(Fault::TooLarge { part, offset, claimed, limit })?;
         Ok(option)
+    }
+
+    /// Whether there may be so many more rings, as is said at `offset`.
+    fn has_room(&self, rings: usize, offset: u64) -> Result<(), Fault> {
+        let (part, limit) = ("the table of rings", self.rings_left as u64);
+        match rings > self.rings_left {
+            true => Err(Fault::TooLarge { part, offset, claimed: rings as u64, limit }),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes a buffer in, for whose rings there is room.
+    fn add(&mut self, mut buffer: Buffer, file_end: u64) {
+        self.rings_left = self.rings_left.saturating_sub(buffer.cpus.len());
+        buffer.clip(file_end, &mut self.notes);
+        self.buffers.push(buffer);
     }
 }
 
@@ -76,9 +105,10 @@ impl TraceFile {
         let file = File::open(path).map_err(|source| Error::io("open", path, source))?;
         let source = Source::new(&file).map_err(|source| Error::io("read", path, source))?;
         let (head, layout, found) = read(&source).map_err(|fault| Error::of(path, fault))?;
-        let Found { options, texts, buffers, notes, .. } = found;
-        let (file, path) = (Arc::new(file), path.into());
-        Ok(TraceFile { head, options, texts, buffers, notes, layout, file, path })
+        let Found { options, texts, mut buffers, mut notes, .. } = found;
+        buffer::leave_out_shared(&mut buffers, &mut notes);
+        let (file, path, memory) = (Arc::new(file), path.into(), Memory::default());
+        Ok(TraceFile { head, options, texts, buffers, notes, layout, file, path, memory })
     }
 
     /// How the traced kernel lays out numbers: the word size is that of `header_page`, whatever
@@ -98,7 +128,8 @@ impl TraceFile {
     /// One CPU's ring of a buffer, from its beginning. Any number can be read at the same time.
     pub fn cpu_data(&self, buffer: &Buffer, extent: &CpuExtent) -> CpuData {
         let (file, path) = (Arc::clone(&self.file), Arc::clone(&self.path));
-        CpuData::new(file, path, self.head, buffer.page_size_bytes, extent)
+        let held = self.memory.for_one();
+        CpuData::new((file, path), self.head, buffer.page_size_bytes, extent, held)
     }
 }
 
@@ -111,6 +142,7 @@ fn read(source: &Source<'_>) -> Result<(Head, SubbufLayout, Found), Fault> {
         buffers: Vec::new(),
         notes: Notes::default(),
         option_bytes_left: MAX_OPTIONS_BYTES,
+        rings_left: MAX_RINGS,
     };
     match head.version {
         Version::V6 => v6::read(source, head, input, &mut found)?,

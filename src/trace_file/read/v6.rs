@@ -44,22 +44,17 @@ pub(super) fn read(
     let top = buffer(&mut input, head, String::new(), &mut state, found)?;
     found.options.clock = found.options.clock.take().or(top.clock.clone());
     found.options.cpu_count = found.options.cpu_count.or(Some(state.cpus));
-    add(source, top, found);
+    found.add(top, source.end());
     let named = std::mem::take(&mut state.named);
     for Named { offset, name } in named {
         let mut input = source.input(offset, head.endian);
         match buffer(&mut input, head, name.clone(), &mut state, found) {
-            Ok(buffer) => add(source, buffer, found),
+            Ok(buffer) => found.add(buffer, source.end()),
             Err(Fault::Text) => found.notes.add(Note::Text { buffer: name }),
             Err(fault) => found.notes.add(Note::LeftOut(fault)),
         }
     }
     Ok(())
-}
-
-fn add(source: &Source<'_>, mut buffer: Buffer, found: &mut Found) {
-    buffer.clip(source.end(), &mut found.notes);
-    found.buffers.push(buffer);
 }
 
 /// A buffer's options, where it has some, and the table of its rings.
@@ -84,6 +79,7 @@ fn buffer(
     if !tag.starts_with(b"flyrecord") {
         return Err(Fault::Malformed { part: PART, offset });
     }
+    found.has_room(state.cpus as usize, offset)?;
     let mut cpus = Vec::new();
     for cpu in 0..state.cpus {
         let (offset, size_bytes) = (input.u64(PART)?, input.u64(PART)?);

@@ -107,14 +107,18 @@ fn options(
                 Ok(offset) => _ = sections.insert(option.id, offset),
                 Err(_) => found.options.malformed += 1,
             },
-            option_id::BUFFER => match buffer(&mut data, source, head) {
-                Ok(mut buffer) if found.buffers.len() < MAX_BUFFERS => {
-                    buffer.clip(source.end(), &mut found.notes);
-                    found.buffers.push(buffer);
+            option_id::BUFFER => {
+                let offset = input.position();
+                let read = buffer(&mut data, source, head)
+                    .and_then(|buffer| found.has_room(buffer.cpus.len(), offset).map(|()| buffer));
+                match read {
+                    Ok(buffer) if found.buffers.len() < MAX_BUFFERS => {
+                        found.add(buffer, source.end());
+                    }
+                    Ok(_) => found.options.malformed += 1,
+                    Err(fault) => found.notes.add(Note::LeftOut(fault)),
                 }
-                Ok(_) => found.options.malformed += 1,
-                Err(fault) => found.notes.add(Note::LeftOut(fault)),
-            },
+            }
             option_id::BUFFER_TEXT => {
                 let name = data.u64("BUFFER_TEXT").and_then(|_| data.name("BUFFER_TEXT"));
                 found.notes.add(Note::Text { buffer: name.unwrap_or_default() });
