@@ -59,6 +59,11 @@ impl DataSymbols {
         }
     }
 
+    /// The memory that they take.
+    pub(super) fn size_bytes(&self) -> usize {
+        self.names.len() + self.symbols.len() * size_of::<Symbol>()
+    }
+
     /// The file's own address of one in a process that has the file's beginning at `start`; nothing
     /// if the file does not reach there.
     pub fn to_virtual(&self, address: u64, start: u64) -> Option<u64> {
@@ -132,13 +137,17 @@ fn add_symbols<Elf: FileHeader<Endian = Endianness>>(
         let name = strings.get(symbol.st_name(endian) as usize..).unwrap_or_default();
         let name = name.get(..MAX_NAME_BYTES).unwrap_or(name);
         let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-        let has_room = found.symbols.len() < MAX_SYMBOLS
-            && found.names.len().saturating_add(name.len()) <= MAX_NAMES_BYTES;
-        if !name.is_empty() && has_room {
-            let (name_at, name_bytes) = (found.names.len(), name.len());
-            found.names.extend(name);
-            found.symbols.push(Symbol { address, size, name_at, name_bytes });
+        if name.is_empty() {
+            continue;
         }
+        let (name_at, name_bytes) = (found.names.len(), name.len());
+        if found.symbols.len() >= MAX_SYMBOLS
+            || name_at.saturating_add(name_bytes) > MAX_NAMES_BYTES
+        {
+            break;
+        }
+        found.names.extend(name);
+        found.symbols.push(Symbol { address, size, name_at, name_bytes });
     }
     Ok(())
 }
@@ -172,6 +181,7 @@ mod tests {
     /// An ELF file of 64 bits with a symbol table: this many variables, all of one name.
     fn with_symbols(count: u64, name: &[u8]) -> Vec<u8> {
         let mut strings = [b"\0", name].concat();
+        let strings_bytes = strings.len() as u64;
         // Sections of numbers begin at multiples of eight, as linkers put them.
         strings.resize(strings.len().next_multiple_of(8), 0);
         let symbols: Vec<u8> = (0..=count)
@@ -199,7 +209,7 @@ mod tests {
         file.extend(strings);
         file.extend(&symbols);
         file.extend(section(0, 0, 0, 0, 0));
-        file.extend(section(3, strings_at, name.len() as u64 + 1, 0, 0));
+        file.extend(section(3, strings_at, strings_bytes, 0, 0));
         file.extend(section(2, symbols_at, symbols.len() as u64, 1, 24));
         file
     }

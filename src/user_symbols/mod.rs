@@ -7,14 +7,19 @@ mod elf;
 mod space;
 
 use std::collections::HashMap;
+use std::fmt::{self, Write};
+
+use cpp_demangle::DemangleOptions;
 
 use self::space::{FileId, Module, Region};
 
 pub use self::elf::DataSymbols;
 pub use self::space::AddressSpace;
 
-/// Files whose symbols are held. With more, all are dropped, and read again where they are needed.
+/// Files whose symbols are held, and the memory that these take. With more, all are dropped, and read again
+/// where they are needed.
 const MAX_FILES: usize = 256;
+const MAX_HELD_BYTES: usize = 256 << 20;
 
 /// A name is cut behind so many characters: templates of C++ have any length.
 const MAX_NAME_CHARS: usize = 200;
@@ -32,6 +37,7 @@ pub enum Found {
 #[derive(Debug, Default)]
 pub struct UserSymbols {
     files: HashMap<FileId, Option<DataSymbols>>,
+    held_bytes: usize,
 }
 
 impl UserSymbols {
@@ -50,11 +56,17 @@ impl UserSymbols {
         address: u64,
     ) -> Option<Found> {
         let (file, id) = space.file_of(module.first)?;
-        if self.files.len() >= MAX_FILES && !self.files.contains_key(&id) {
-            self.files.clear();
+        if !self.files.contains_key(&id) {
+            let read = file.open().and_then(DataSymbols::read);
+            let size_bytes = read.as_ref().map_or(0, DataSymbols::size_bytes);
+            if self.files.len() >= MAX_FILES || self.held_bytes + size_bytes > MAX_HELD_BYTES {
+                self.files.clear();
+                self.held_bytes = 0;
+            }
+            self.held_bytes += size_bytes;
+            self.files.insert(id, read);
         }
-        let read = || DataSymbols::read(file.open()?);
-        let symbols = self.files.entry(id).or_insert_with(read).as_ref()?;
+        let symbols = self.files.get(&id)?.as_ref()?;
         let virtual_address = symbols.to_virtual(address, module.first.start)?;
         let Some((name, offset)) = symbols.find(virtual_address) else {
             return Some(Found::Mapping(format!("{}+{virtual_address:#x}", module.first.name)));
@@ -77,11 +89,46 @@ fn place(region: &Region, address: u64) -> String {
 /// A symbol as the source has it, if it is mangled; without what a terminal would obey.
 pub fn readable(symbol: &[u8]) -> String {
     let symbol = String::from_utf8_lossy(symbol);
-    let rust = rustc_demangle::try_demangle(&symbol).ok().map(|name| format!("{name:#}"));
-    let cpp = || cpp_demangle::Symbol::new(symbol.as_bytes()).ok()?.demangle().ok();
-    let name = rust.or_else(cpp).unwrap_or_else(|| symbol.into_owned());
+    let rust = rustc_demangle::try_demangle(&symbol).ok();
+    let rust = rust.and_then(|name| Beginning::of(|out| write!(out, "{name:#}")));
+    let cpp = || {
+        let options = DemangleOptions::default();
+        let name = cpp_demangle::Symbol::new(symbol.as_bytes()).ok()?;
+        Beginning::of(|out| name.structured_demangle(out, &options))
+    };
+    let name = rust.or_else(cpp).unwrap_or_else(|| symbol.chars().take(MAX_NAME_CHARS).collect());
     let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-    name.chars().take(MAX_NAME_CHARS).map(shown).collect()
+    name.chars().map(shown).collect()
+}
+
+/// The beginning of a text, whose writer is stopped there: a short symbol can stand for a name of gigabytes,
+/// in which each part has the one before it twice.
+#[derive(Default)]
+struct Beginning {
+    text: String,
+    chars: usize,
+}
+
+impl Beginning {
+    /// Nothing if it fails before that.
+    fn of(write: impl FnOnce(&mut Beginning) -> fmt::Result) -> Option<String> {
+        let mut beginning = Beginning::default();
+        let written = write(&mut beginning);
+        (written.is_ok() || beginning.chars == MAX_NAME_CHARS).then_some(beginning.text)
+    }
+}
+
+impl Write for Beginning {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
+            if self.chars == MAX_NAME_CHARS {
+                return Err(fmt::Error);
+            }
+            self.text.push(c);
+            self.chars += 1;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -142,5 +189,28 @@ mod tests {
             assert_eq!(readable(symbol), expected);
         }
         assert_eq!(readable(&[b'x'; 999]).len(), 200);
+    }
+
+    /// Each of 60 parameters is a pair of the one before it, twice: 10^18 characters.
+    #[test]
+    fn a_symbol_that_stands_for_a_name_without_an_end_costs_no_more_than_others() {
+        let number = |place: usize| match place {
+            0 => "S_".to_owned(),
+            _ => {
+                let digit = |value: usize| char::from_digit(value as u32, 36).unwrap();
+                let (high, low) = ((place - 1) / 36, (place - 1) % 36);
+                let digits: String =
+                    (high > 0).then(|| digit(high)).into_iter().chain([digit(low)]).collect();
+                format!("S{}_", digits.to_uppercase())
+            }
+        };
+        let pairs = (1..60).map(|place| format!("S_I{0}{0}E", number(place)));
+        let symbol = format!("_Z1f4pairIiiE{}", pairs.collect::<String>());
+        let name = readable(symbol.as_bytes());
+        assert!(
+            name.starts_with("f(pair<int, int>, pair<pair<int, int>, pair<int, int> >"),
+            "{name}"
+        );
+        assert_eq!(name.chars().count(), 200);
     }
 }
