@@ -143,8 +143,6 @@ impl Seeds {
         for (place, name) in names.iter().enumerate() {
             self.add("proc", &place.to_string(), name);
         }
-        self.add("proc", "stat", &fs::read("/proc/self/stat").unwrap());
-        self.add("proc", "maps", &fs::read("/proc/self/maps").unwrap());
         self.add("elf", "true", &fs::read("/bin/true").unwrap());
         let values =
             ["0^x", "1a.*", "2\\+0x", "3spinlock,mutex", "40xffff", "5pipe", "6/a", "7task"];

@@ -31,14 +31,12 @@ pub(crate) fn proc(input: &[u8]) {
     for flags in [0, u32::MAX] {
         kernels_comm(input, flags);
     }
-    // In the file the kernel writes around the name.
+    // What stands around the name is the kernel's.
     let stat =
         [b"7 (", input, b") S 1 7 7 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 33 0 0\n"].concat();
     let _stat = Stat::from_read(stat.as_slice());
-    let _stat = Stat::from_read(input);
     let map = [b"400000-401000 r--p 00000000 08:01 10   ", input, b"\n"].concat();
     let _maps = MemoryMaps::from_read(map.as_slice());
-    let _maps = MemoryMaps::from_read(input);
     let shown = escape::terminal(input);
     assert!(!shown.contains(|c: char| c.is_control()), "{shown:?}");
     escape::cell(input, ";");
