@@ -103,6 +103,20 @@ impl History {
         agreement
     }
 
+    /// Enters a name that holds from an instant on.
+    pub(super) fn name(&mut self, mark: Mark, tgid: Tid, incarnations: &mut Incarnations) {
+        match self.life_at_mut(mark.at) {
+            None => {
+                let seen = Life::seen(incarnations.next(), mark);
+                self.put(0, Life { tgid: Some(tgid), ..seen });
+            }
+            Some(life) => {
+                life.tgid = life.tgid.or(Some(tgid));
+                life.insert(mark);
+            }
+        }
+    }
+
     /// Enters what /proc said; returns whether it contradicts the events with no loss to explain it.
     pub(super) fn seed(
         &mut self,

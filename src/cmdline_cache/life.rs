@@ -21,7 +21,11 @@ pub(super) struct Mark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Born,
+    /// Born without a name of its own: it has its parent's, known as far as the parent's was.
+    Heir(Certainty),
     Renamed,
+    /// Named from here on, with no word of what was before.
+    Named,
     /// A rename behind which two tasks had swapped their ids, somewhere since an instant: exec
     /// by a thread that is not the leader (fs/exec.c, `de_thread`).
     Exchanged {
@@ -38,12 +42,28 @@ impl Mark {
         Mark { at, kind: Kind::Born, before: None, after: comm }
     }
 
+    pub(super) fn heir(at: Stamp, comm: Comm, certainty: Certainty) -> Mark {
+        Mark { at, kind: Kind::Heir(certainty), before: None, after: comm }
+    }
+
+    pub(super) fn named(at: Stamp, comm: Comm) -> Mark {
+        Mark { at, kind: Kind::Named, before: None, after: comm }
+    }
+
     pub(super) fn renamed(at: Stamp, old: Comm, new: Comm) -> Mark {
         Mark { at, kind: Kind::Renamed, before: Some(old), after: new }
     }
 
     pub(super) fn seeded(at: Stamp, comm: Comm, start_time: u64) -> Mark {
         Mark { at, kind: Kind::Seeded { start_time }, before: Some(comm), after: comm }
+    }
+
+    /// How far `after` is to be trusted where nothing is missing.
+    fn certainty(&self) -> Certainty {
+        match self.kind {
+            Kind::Heir(certainty) => certainty,
+            _ => Certainty::Known,
+        }
     }
 
     fn is_seed(&self) -> bool {
@@ -54,7 +74,7 @@ impl Mark {
     /// the rename's own stamp the old name still stands.
     fn reaches(&self, at: Stamp) -> bool {
         match self.kind {
-            Kind::Born | Kind::Seeded { .. } => self.at <= at,
+            Kind::Born | Kind::Heir(_) | Kind::Named | Kind::Seeded { .. } => self.at <= at,
             Kind::Renamed | Kind::Exchanged { .. } => self.at < at,
         }
     }
@@ -184,6 +204,7 @@ impl Life {
             && last.reaches(at)
             && !reborn
             && losses.is_empty()
+            && last.certainty() == Certainty::Known
         {
             return name(last.after, Certainty::Known);
         }
@@ -200,7 +221,9 @@ impl Life {
         }
         let last = ahead.checked_sub(1).and_then(|last| self.marks.get(last).map(|m| (last, m)));
         let new = last.and_then(|(last, _)| self.comm_from(last, reborn, losses));
+        let told = last.map_or(Certainty::Unconfirmed, |(_, last)| last.certainty());
         if let (Some((_, last)), Some(new)) = (last, new)
+            && told == Certainty::Known
             && !losses.between(last.at, at)
         {
             return name(new, Certainty::Known);
@@ -210,7 +233,7 @@ impl Life {
         {
             return name(old, Certainty::Known);
         }
-        name(new.or(old)?, Certainty::Unconfirmed)
+        name(new.or(old)?, told.max(Certainty::Unconfirmed))
     }
 
     /// The name that a mark starts. A seed was read somewhat behind its instant, so it may tell

@@ -23,6 +23,7 @@ mod marks;
 mod memo;
 pub mod proc;
 mod proc_files;
+mod side_band;
 mod timelines;
 
 #[cfg(test)]
@@ -62,7 +63,7 @@ pub struct TaskName {
 }
 
 /// How far a name is to be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     /// No event that could change it is missing.
     Known,
@@ -168,7 +169,12 @@ impl CmdlineCache {
         let at = head.stamp;
         match *event {
             // The idle tasks are made at boot and when a CPU comes up, all under the id 0.
-            TaskEvent::New { tid: Tid(0), .. } | TaskEvent::Rename { tid: Tid(0), .. } => {}
+            TaskEvent::New { tid: Tid(0), .. }
+            | TaskEvent::Heir { tid: Tid(0), .. }
+            | TaskEvent::Named { tid: Tid(0), .. }
+            | TaskEvent::Rename { tid: Tid(0), .. } => {}
+            TaskEvent::Heir { tid, tgid, parent } => self.bear_heir(at, tid, tgid, parent),
+            TaskEvent::Named { tid, tgid, comm } => self.name(at, tid, tgid, comm),
             TaskEvent::New { tid, comm, thread, own_cgroup } => {
                 let (parent, parents_tgid) = (head.tid, self.tgid_at(head.tid, at));
                 let tgid = if thread { parents_tgid } else { Some(tid) };
@@ -240,12 +246,8 @@ impl CmdlineCache {
         }
         let known = self.tasks.get(&tid).and_then(|history| history.name_at(at, &self.losses));
         known.unwrap_or_else(|| {
-            let unnamed =
-                |comm, certainty| TaskName { comm, tgid: None, incarnation: 0, certainty };
-            match self.hearsay.get(&tid) {
-                Some(&comm) => unnamed(comm, Certainty::Unconfirmed),
-                None => unnamed(Comm::new(format!("?{tid}").as_bytes()), Certainty::Unknown),
-            }
+            let (comm, certainty) = self.untold(tid);
+            TaskName { comm, tgid: None, incarnation: 0, certainty }
         })
     }
 
@@ -262,6 +264,14 @@ impl CmdlineCache {
         (name.certainty == Certainty::Known).then_some((since, name))
     }
 
+    /// What a task is called of which nothing was told.
+    fn untold(&self, tid: Tid) -> (Comm, Certainty) {
+        match self.hearsay.get(&tid) {
+            Some(&comm) => (comm, Certainty::Unconfirmed),
+            None => (Comm::new(format!("?{tid}").as_bytes()), Certainty::Unknown),
+        }
+    }
+
     /// What went through so far.
     pub fn counters(&self) -> CacheCounters {
         self.counters
@@ -273,10 +283,14 @@ impl CmdlineCache {
     }
 
     fn bear(&mut self, at: Stamp, tid: Tid, comm: Comm, parent: Tid, tgid: Option<Tid>) {
+        self.bear_with(Mark::born(at, comm), tid, parent, tgid);
+    }
+
+    fn bear_with(&mut self, mark: Mark, tid: Tid, parent: Tid, tgid: Option<Tid>) {
         self.counters.births += 1;
         self.changes.note(tid);
-        let seen = Life::seen(self.incarnations.next(), Mark::born(at, comm));
-        let newborn = Life { born: Some(at), parent: Some(parent), tgid, ..seen };
+        let seen = Life::seen(self.incarnations.next(), mark);
+        let newborn = Life { born: Some(mark.at), parent: Some(parent), tgid, ..seen };
         self.tasks.entry(tid).or_default().bear(newborn);
         self.added();
     }

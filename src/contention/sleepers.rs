@@ -245,7 +245,9 @@ impl Sleepers {
     fn task(&mut self, task: TaskEvent) {
         match task {
             // A new task of this number: whatever was open belonged to the one before.
-            TaskEvent::New { tid, .. } | TaskEvent::Fork { child: tid, .. } => {
+            TaskEvent::New { tid, .. }
+            | TaskEvent::Heir { tid, .. }
+            | TaskEvent::Fork { child: tid, .. } => {
                 self.lose_all(tid);
                 if self.seen.len() < MAX_SEEN {
                     self.seen.insert(tid);
@@ -257,7 +259,10 @@ impl Sleepers {
                 self.lose_all(old_tid);
                 self.lose_all(tid);
             }
-            TaskEvent::Exec { .. } | TaskEvent::Rename { .. } | TaskEvent::Moved { .. } => {}
+            TaskEvent::Exec { .. }
+            | TaskEvent::Named { .. }
+            | TaskEvent::Rename { .. }
+            | TaskEvent::Moved { .. } => {}
         }
     }
 

@@ -207,18 +207,21 @@ impl Sleeps {
     fn lives(&mut self, head: &Head, task: TaskEvent) {
         match task {
             // A new task of this number: whatever was open belonged to the one before.
-            TaskEvent::New { tid, .. } | TaskEvent::Fork { child: tid, .. } => self.forget(tid),
+            TaskEvent::New { tid, .. }
+            | TaskEvent::Heir { tid, .. }
+            | TaskEvent::Fork { child: tid, .. } => self.forget(tid),
             TaskEvent::Exec { tid, old_tid, .. } if tid != old_tid => {
                 self.forget(tid);
                 self.forget(old_tid);
             }
-            TaskEvent::Rename { tid, .. } if tid != head.tid => {
+            TaskEvent::Rename { tid, .. } | TaskEvent::Named { tid, .. } if tid != head.tid => {
                 if let Some(task) = self.tasks.get_mut(&tid) {
                     task.renamed = true;
                 }
             }
             TaskEvent::Exec { .. }
             | TaskEvent::Rename { .. }
+            | TaskEvent::Named { .. }
             | TaskEvent::Exit { .. }
             | TaskEvent::Moved { .. } => {}
         }

@@ -239,6 +239,24 @@ pub enum TaskEvent {
         /// The child's name.
         child_comm: Comm,
     },
+    /// `PERF_RECORD_FORK`: a birth without a name, which is the parent's at that instant.
+    Heir {
+        /// The child.
+        tid: Tid,
+        /// Its process.
+        tgid: Tid,
+        /// The parent's thread.
+        parent: Tid,
+    },
+    /// `PERF_RECORD_COMM`: what a task is called from here on; what it was called before is not told.
+    Named {
+        /// The task.
+        tid: Tid,
+        /// Its process.
+        tgid: Tid,
+        /// Its name from here on.
+        comm: Comm,
+    },
     /// `task:task_rename`: raised just before the name changes, by whoever changes it.
     Rename {
         /// The task that is renamed (not always the current one).

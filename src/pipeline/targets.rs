@@ -52,7 +52,9 @@ impl Targets {
     pub(super) fn follow(&mut self, head: &Head, task: &TaskEvent, cache: &CmdlineCache) {
         let Targets::Family(family) = self else { return };
         match *task {
-            TaskEvent::New { tid: child, .. } | TaskEvent::Fork { child, .. } => {
+            TaskEvent::New { tid: child, .. }
+            | TaskEvent::Heir { tid: child, .. }
+            | TaskEvent::Fork { child, .. } => {
                 family.born(head, child, cache);
             }
             TaskEvent::Exec { tid, old_tid, .. } if tid != old_tid => {

@@ -193,7 +193,11 @@ fn task_fits(task: TaskEvent, text: &[u8]) -> bool {
             let (old, new) = (old.as_bytes(), new.as_bytes());
             begin(&[head.as_bytes(), old, b" newcomm=", new, b" oom_score_adj="])
         }
-        TaskEvent::Exec { .. } | TaskEvent::Moved { .. } => false,
+        // The last two are no events of the kernel's trace.
+        TaskEvent::Exec { .. }
+        | TaskEvent::Moved { .. }
+        | TaskEvent::Heir { .. }
+        | TaskEvent::Named { .. } => false,
         TaskEvent::Exit { tid } => {
             let pid = format!(" pid={tid} prio=");
             begin(&[b"sched_process_exit: comm="])
