@@ -10,6 +10,7 @@ pub mod cmdline_cache;
 pub mod contention;
 pub mod event;
 pub mod output;
+pub mod perf_data;
 pub mod pipeline;
 pub mod report;
 pub mod symbols;

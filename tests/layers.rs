@@ -7,11 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What each room may use. A room that is missing here, or an edge, is an error.
-const EDGES: [(&str, &[&str]); 13] = [
+const EDGES: [(&str, &[&str]); 14] = [
     ("tracefs", &[]),
     ("user_symbols", &[]),
     ("trace_file", &["tracefs"]),
     ("event", &["tracefs"]),
+    ("perf_data", &["event", "trace_file", "tracefs"]),
     ("symbols", &["event"]),
     ("cmdline_cache", &["event"]),
     ("contention", &["event"]),
@@ -23,6 +24,7 @@ const EDGES: [(&str, &[&str]); 13] = [
         &[
             "tracefs",
             "trace_file",
+            "perf_data",
             "event",
             "symbols",
             "cmdline_cache",
@@ -39,6 +41,7 @@ const EDGES: [(&str, &[&str]); 13] = [
             "pipeline",
             "tracefs",
             "trace_file",
+            "perf_data",
             "event",
             "symbols",
             "cmdline_cache",

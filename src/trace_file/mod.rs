@@ -23,6 +23,8 @@ mod write;
 
 pub use compression::Compression;
 pub use error::{Error, Fault};
-pub use read::{Buffer, CpuData, CpuExtent, Guest, Head, Note, Notes, Options, TraceFile, TscToNs};
+pub use read::{
+    Buffer, CpuData, CpuExtent, Guest, Head, Note, Notes, Options, TraceFile, TscToNs, perf_texts,
+};
 pub use texts::{EventText, SavedNames, Texts, Version};
 pub use write::{Finished, Setup, Writer, live_texts};

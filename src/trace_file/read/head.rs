@@ -11,7 +11,7 @@ use super::super::texts::{EventText, Texts, Version};
 use super::input::{Input, lossy};
 use crate::tracefs::Endian;
 
-const MAGIC: &[u8] = b"\x17\x08\x44tracing";
+pub(super) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// How a file is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

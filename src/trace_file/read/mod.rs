@@ -7,6 +7,7 @@ mod input;
 mod memory;
 mod notes;
 mod options;
+mod perf;
 mod source;
 mod v6;
 mod v7;
@@ -20,6 +21,7 @@ pub use cpu_data::CpuData;
 pub use head::Head;
 pub use notes::{Note, Notes};
 pub use options::{Guest, Options, TscToNs};
+pub use perf::perf_texts;
 
 use super::error::{Error, Fault};
 use super::limits::{MAX_OPTIONS_BYTES, MAX_RINGS};
@@ -103,6 +105,14 @@ impl TraceFile {
     /// decoded. What else is missing is in [`TraceFile::notes`].
     pub fn open(path: &Path) -> Result<TraceFile, Error> {
         let file = File::open(path).map_err(|source| Error::io("open", path, source))?;
+        TraceFile::of(file, path)
+    }
+
+    /// The same of a file that is open; `path` is what it is called in errors.
+    ///
+    /// # Errors
+    /// As [`TraceFile::open`].
+    pub fn of(file: File, path: &Path) -> Result<TraceFile, Error> {
         let source = Source::new(&file).map_err(|source| Error::io("read", path, source))?;
         let (head, layout, found) = read(&source).map_err(|fault| Error::of(path, fault))?;
         let Found { options, texts, mut buffers, mut notes, .. } = found;
