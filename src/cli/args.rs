@@ -29,7 +29,7 @@ pub enum Command {
     /// Trace, stream each finished lock wait as it happens, and print a table at the end
     #[command(after_help = RECORD_HELP)]
     Record(Box<RecordArgs>),
-    /// Print the table of a saved trace, or stream its waits: one of ftlock, or of trace-cmd
+    /// Print the table of a saved trace, or stream its waits: one of ftlock, trace-cmd or perf
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
     /// Hold one saved run against another: what waits more, and what less
@@ -93,7 +93,8 @@ pub struct RecordArgs {
 const REPORT_HELP: &str = "\
 A file of `ftlock record --save` gives the table that the run itself gave with the same options: whose waits, \
 on which CPUs, and what was traced of them are those of the run, unless -a, -p, --tid or -C say otherwise. In \
-another file task names that no event tells are taken from its own list, and count as unconfirmed.
+another file, a trace.dat or a perf.data, task names that no event tells are taken from its own list, and count \
+as unconfirmed.
 
 Exit status: 0 done; 1 failed, or some of the file cannot be read; 2 usage; 5 with --strict, data incomplete.";
 

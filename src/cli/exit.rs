@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use crate::output::escape::message;
 use crate::pipeline::{self, CannotStart};
-use crate::{trace_file, tracefs};
+use crate::{perf_data, trace_file, tracefs};
 
 /// Everything done.
 pub(super) const DONE: u8 = 0;
@@ -79,6 +79,9 @@ fn hint(error: &anyhow::Error) -> Option<String> {
     }
     if let Some(error) = error.downcast_ref::<trace_file::Error>() {
         return error.hint();
+    }
+    if let Some(error) = error.downcast_ref::<perf_data::Error>() {
+        return error.hint().map(str::to_owned);
     }
     error.downcast_ref::<tracefs::Error>().and_then(tracefs::Error::hint)
 }

@@ -1,48 +1,79 @@
-//! A saved trace: which of its rings, what it tells of itself, and what it lacks.
+//! A saved trace: of which kind, what it tells of itself, and what it lacks.
 
+mod kind;
+mod perf;
+mod rings;
+
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cmdline_cache::proc::PidNamespace;
 use crate::event::decode::{Decoder, DecoderError};
 use crate::event::{Comm, Cpu, Tid};
+use crate::perf_data::PerfData;
+use crate::pipeline::Offline;
 use crate::symbols::Kallsyms;
-use crate::trace_file::{Buffer, TraceFile};
-use crate::tracefs::{Clock, CpuStats, EventFormat, Step, walk};
+use crate::trace_file::{self, Texts};
+use crate::tracefs::{Abi, Clock, CpuStats, EventFormat, SubbufLayout};
 
 use super::config::RecordConfig;
 use super::exit::Usage;
 use super::notes::Notes;
-use super::saved_run::SavedRun;
+use super::saved_run::{SavedRun, Start};
 use super::stages::Traced;
+use kind::Kind;
+use rings::Rings;
 
 /// The event without which there are no waits for locks.
 const BEGIN: &str = "contention_begin";
 
-/// As much of each ring is looked at to find out which buffer has such events.
-const LOOK_BYTES: usize = 1 << 20;
-
 /// A saved trace.
 #[derive(Debug)]
 pub(super) struct Recording {
-    pub(super) file: TraceFile,
-    pub(super) buffer: Buffer,
     /// What ftlock says about the run, if it recorded it.
     pub(super) saved: Option<SavedRun>,
-    formats: Vec<EventFormat>,
     path: PathBuf,
+    told: Told,
+    formats: Vec<EventFormat>,
+    source: Source,
+}
+
+/// What a recording of whichever kind says of itself.
+#[derive(Debug, Default)]
+struct Told {
+    clock: Option<String>,
+    kernel: Option<String>,
+    host: Option<String>,
+    cpus: usize,
+    command: Vec<Vec<u8>>,
+    start: Option<Start>,
+}
+
+/// Where its events are.
+#[derive(Debug)]
+enum Source {
+    Rings(Box<Rings>),
+    Perf(Box<PerfData>),
 }
 
 impl Recording {
     /// Opens a file; `buffer` is the instance whose rings are meant, if it was said.
     pub(super) fn open(path: &Path, buffer: Option<&str>) -> anyhow::Result<Recording> {
-        let mut file = TraceFile::open(path)?;
-        // What cannot be read as a format counts where it turns up, as an unknown event.
-        let formats: Vec<_> = file.texts.formats().flat_map(EventFormat::parse).collect();
-        let begin = formats.iter().find(|format| format.name == BEGIN).map(|format| format.id);
-        let buffer = choose(&file, buffer, begin)?;
-        let saved = file.options.ftlock.take().and_then(|text| SavedRun::parse(&text));
-        Ok(Recording { file, buffer, saved, formats, path: path.to_owned() })
+        let file = File::open(path).map_err(|source| trace_file::Error::Io {
+            action: "open",
+            path: path.to_owned(),
+            source,
+        })?;
+        let kind = Kind::of(&file, path)?;
+        if let (Some(buffer), Kind::Perf) = (buffer, kind) {
+            let what = format!("--buffer {buffer:?}: only a trace.dat has several buffers");
+            return Err(Usage(what).into());
+        }
+        Ok(match kind {
+            Kind::Rings => Recording::of_rings(file, path, buffer)?,
+            Kind::Perf => Recording::of_perf(file, path)?,
+        })
     }
 
     /// Whether an event of this name can be in it.
@@ -55,13 +86,24 @@ impl Recording {
         self.has(BEGIN)
     }
 
+    /// What else would have to be recorded by whoever made it, and how.
+    pub(super) fn how_to_record(&self, option: &str) -> String {
+        match (&self.source, option) {
+            (Source::Perf(_), "--sched" | "--holder-stack") => {
+                "perf record -a -g -e lock:contention_begin -e lock:contention_end \
+                 -e sched:sched_switch -e sched:sched_waking"
+                    .to_owned()
+            }
+            _ => format!("ftlock record --save FILE {option}"),
+        }
+    }
+
     /// The trace clock's name.
     ///
     /// # Errors
     /// If it does not count nanoseconds.
     pub(super) fn clock(&self) -> Result<&str, Usage> {
-        let clock = self.buffer.clock.as_deref().or(self.file.options.clock.as_deref());
-        let clock = clock.unwrap_or(Clock::Local.name());
+        let clock = self.told.clock.as_deref().unwrap_or(Clock::Local.name());
         match Clock::from_name(clock) {
             Some(known) if !known.is_nanoseconds() => Err(Usage(format!(
                 "{}: recorded with the clock {clock}, whose ticks have no known length",
@@ -73,28 +115,43 @@ impl Recording {
 
     /// The kernel's release, where the file says.
     pub(super) fn kernel(&self) -> &str {
-        let word = |number| self.file.options.uname.as_deref()?.split_whitespace().nth(number);
-        let saved = self.saved.as_ref().map(|saved| saved.run.kernel.as_str());
-        saved.or(word(2)).unwrap_or("not known")
+        self.told.kernel.as_deref().unwrap_or("not known")
     }
 
     /// The host's name, where the file says.
     pub(super) fn host(&self) -> Option<&str> {
-        let saved = self.saved.as_ref().map(|saved| saved.run.host.as_str());
-        saved.or(self.file.options.uname.as_deref()?.split_whitespace().nth(1))
+        self.told.host.as_deref()
+    }
+
+    /// How many CPUs were recorded.
+    pub(super) fn cpus(&self) -> usize {
+        self.told.cpus
+    }
+
+    /// What was recorded: the traced command, or perf's own command line.
+    pub(super) fn command(&self) -> Vec<&[u8]> {
+        self.told.command.iter().map(Vec::as_slice).collect()
+    }
+
+    /// An instant by the trace clock, and by the time of day.
+    pub(super) fn start(&self) -> Option<Start> {
+        self.told.start
+    }
+
+    /// Reads it from its beginning.
+    pub(super) fn offline(&self) -> anyhow::Result<Offline> {
+        Ok(match &self.source {
+            Source::Rings(rings) => rings.offline(self.saved.as_ref()),
+            Source::Perf(file) => Offline::of_perf(file)?,
+        })
     }
 
     /// The kernel's own counters, if all that they count is in the file.
     pub(super) fn stats(&self) -> Vec<(Cpu, Option<CpuStats>)> {
-        let end = self.saved.as_ref().and_then(|saved| saved.end.as_ref());
-        if !end.is_some_and(|end| end.is_all_saved) || !self.file.notes.is_empty() {
-            return Vec::new();
+        match &self.source {
+            Source::Rings(rings) => rings.stats(self.saved.as_ref()),
+            Source::Perf(_) => Vec::new(),
         }
-        let stats = self.file.options.cpu_stats.iter().filter_map(|text| {
-            let cpu = text.strip_prefix("CPU: ")?.lines().next()?.trim().parse().ok()?;
-            Some((Cpu(cpu), CpuStats::parse(text).ok()))
-        });
-        stats.collect()
     }
 
     /// What the stages need to know of it.
@@ -103,15 +160,13 @@ impl Recording {
         let hearsay = match &self.saved {
             // The tasks themselves are told.
             Some(_) => Vec::new(),
-            None => self
-                .file
-                .texts
-                .saved_names()
-                .map(|(tid, name)| (Tid(tid), Comm::new(name)))
-                .collect(),
+            None => {
+                let names = self.texts().saved_names();
+                names.map(|(tid, name)| (Tid(tid), Comm::new(name))).collect()
+            }
         };
         Ok(Traced {
-            layout: self.file.layout(&self.buffer),
+            layout: self.layout(),
             decoder: self.decoder(notes)?,
             own: Tid(own),
             // Whatever /proc says now is of another time.
@@ -121,11 +176,32 @@ impl Recording {
         })
     }
 
+    fn texts(&self) -> &Texts {
+        match &self.source {
+            Source::Rings(rings) => &rings.file.texts,
+            Source::Perf(file) => &file.texts,
+        }
+    }
+
+    fn abi(&self) -> Abi {
+        match &self.source {
+            Source::Rings(rings) => rings.file.abi(),
+            Source::Perf(file) => file.abi(),
+        }
+    }
+
+    fn layout(&self) -> SubbufLayout {
+        match &self.source {
+            Source::Rings(rings) => rings.file.layout(&rings.buffer),
+            Source::Perf(file) => file.layout(),
+        }
+    }
+
     /// Other kernels' events may lack what is looked for in ours: those are left out.
     fn decoder(&self, notes: &mut Notes) -> Result<Decoder, DecoderError> {
         let mut formats = self.formats.clone();
         loop {
-            match Decoder::new(self.file.abi(), formats.iter().cloned()) {
+            match Decoder::new(self.abi(), formats.iter().cloned()) {
                 Err(DecoderError::MissingField { event, field }) => {
                     let known = formats.len();
                     formats.retain(|format| format.name != event);
@@ -145,14 +221,20 @@ impl Recording {
         config: &RecordConfig,
         notes: &mut Notes,
     ) -> anyhow::Result<Arc<Kallsyms>> {
-        let symbols = match &config.kallsyms {
-            Some(path) => Kallsyms::read(path)?,
-            None => Kallsyms::parse(&self.file.texts.kallsyms),
+        let symbols = match (&config.kallsyms, &self.source) {
+            (Some(path), _) => Kallsyms::read(path)?,
+            (None, Source::Perf(file)) => perf::symbols(file),
+            (None, Source::Rings(rings)) => Kallsyms::parse(&rings.file.texts.kallsyms),
         };
         if symbols.size_bytes() == 0 {
             notes.say(format!(
-                "{} has no kernel symbols: addresses are shown instead",
-                self.path.display()
+                "{} has no kernel symbols: addresses are shown instead{}",
+                self.path.display(),
+                match &self.source {
+                    Source::Perf(_) =>
+                        " (--kallsyms FILE, a copy of that machine's /proc/kallsyms)",
+                    Source::Rings(_) => "",
+                }
             ));
         }
         Ok(Arc::new(symbols))
@@ -161,11 +243,8 @@ impl Recording {
     /// Says what the file lacks.
     pub(super) fn tell_lacks(&self, notes: &mut Notes) {
         let path = self.path.display();
-        for note in &self.file.notes.first {
-            notes.say(format!("{path}: {note}"));
-        }
-        if self.file.notes.more > 0 {
-            notes.say(format!("{path}: {} more of that kind", self.file.notes.more));
+        if let Source::Rings(rings) = &self.source {
+            rings.tell_lacks(&self.path, notes);
         }
         let Some(saved) = &self.saved else { return };
         match &saved.end {
@@ -186,50 +265,7 @@ impl Recording {
     }
 }
 
-/// The buffer of that name; else the one with lock events, or with any.
-fn choose(file: &TraceFile, name: Option<&str>, begin: Option<u16>) -> Result<Buffer, Usage> {
-    let names = |buffers: &[&Buffer]| {
-        let names = buffers.iter().map(|buffer| format!("{:?}", buffer.name));
-        names.collect::<Vec<_>>().join(", ")
-    };
-    let all: Vec<&Buffer> = file.buffers.iter().collect();
-    if let Some(name) = name {
-        let named = all.iter().find(|buffer| buffer.name == name).copied().cloned();
-        return named.ok_or_else(|| {
-            Usage(format!("--buffer {name:?}: no such buffer; there are {}", names(&all)))
-        });
-    }
-    let filled = |buffer: &&Buffer| buffer.cpus.iter().any(|cpu| cpu.size_bytes > 0);
-    let filled: Vec<&Buffer> = all.iter().copied().filter(filled).collect();
-    let has_locks = |buffer: &&Buffer| begin.is_some_and(|begin| has_event(file, buffer, begin));
-    let with_locks = match filled.len() {
-        0 | 1 => Vec::new(),
-        _ => filled.iter().copied().filter(has_locks).collect(),
-    };
-    match (&with_locks[..], &filled[..], &all[..]) {
-        ([one], _, _) | ([], [one, ..], _) | ([], [], [one, ..]) => Ok((*one).clone()),
-        ([], [], []) => Err(Usage("the file has no rings".to_owned())),
-        (several, _, _) => {
-            let names = names(several);
-            Err(Usage(format!(
-                "several buffers have lock events: choose one by --buffer, of {names}"
-            )))
-        }
-    }
-}
-
-/// Whether the first events of a buffer are of this kind, among others.
-fn has_event(file: &TraceFile, buffer: &Buffer, id: u16) -> bool {
-    let (layout, abi) = (file.layout(buffer), file.abi());
-    buffer.cpus.iter().any(|extent| {
-        let mut ring = file.cpu_data(buffer, extent);
-        let Ok(Some(bytes)) = ring.next(LOOK_BYTES) else { return false };
-        let mut pages = bytes.chunks(layout.size_bytes().max(1));
-        pages.any(|page| {
-            walk(page, &layout, abi, None).any(|step| match step {
-                Step::Record(record) => abi.uint(record.payload, 2) == Some(id.into()),
-                _ => false,
-            })
-        })
-    })
+/// What cannot be read as a format counts where it turns up, as an unknown event.
+fn formats(texts: &Texts) -> Vec<EventFormat> {
+    texts.formats().flat_map(EventFormat::parse).collect()
 }

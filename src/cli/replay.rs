@@ -51,7 +51,7 @@ fn read_paced(
             offline.process(engine, up_to_ns, outputs);
             offline.read(engine);
         }
-        let is_over = offline.read_up_to_ns() == u64::MAX && offline.is_processed(engine);
+        let is_over = offline.read_up_to_ns() == u64::MAX && !engine.has_pending();
         offline.process(engine, if is_over { u64::MAX } else { now_ns }, outputs);
         outputs.flush();
         if let Some(kind) = outputs.failed() {

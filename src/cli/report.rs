@@ -87,6 +87,10 @@ pub(super) fn of_recording(
         let hint = "trace-cmd record -e lock -e task -e sched, or ftlock record --save";
         return Err(Lacking { what: what.to_owned(), hint: hint.to_owned() });
     }
+    let not_recorded = |what: &str, option: &str| Lacking {
+        what: format!("{what} was not recorded"),
+        hint: recording.how_to_record(option),
+    };
     if let Some((what, option)) = lacking(asked, recorded) {
         return Err(not_recorded(what, option));
     }
@@ -105,13 +109,6 @@ pub(super) fn of_recording(
         config.plan.stacks = false;
     }
     Ok(config)
-}
-
-fn not_recorded(what: &str, option: &str) -> Lacking {
-    Lacking {
-        what: format!("{what} was not recorded"),
-        hint: format!("ftlock record --save FILE {option}"),
-    }
 }
 
 /// What can be in a recording of somebody else.
@@ -187,16 +184,10 @@ pub(super) fn process<T>(
     let facts = Facts::of_recording(config, hierarchy);
     let filters = facts.filters(config, &symbols)?;
     let mut file = report_file(config)?;
-    let cpus = saved.map(|saved| saved.run.cpus.iter().map(|&cpu| Cpu(cpu)).collect());
-    let (gaps, tidings) =
-        saved.map(|saved| (saved.gaps.clone(), saved.tidings.clone())).unwrap_or_default();
-    let offline = Offline::new(&recording.file, &recording.buffer, cpus.as_ref(), &gaps, tidings);
-    let offline = match saved {
-        Some(saved) if saved.forgot => offline.beginning_is_missing(),
-        _ => offline,
-    };
+    let offline = recording.offline()?;
     let traced = recording.traced(&mut notes)?;
-    let mut engine = engine(config, traced, offline.cpus(), &symbols, filters, &facts);
+    let cpus = offline.cpus().into_iter();
+    let mut engine = engine(config, traced, cpus, &symbols, filters, &facts);
     if let Some(saved) = saved {
         engine.seed(saved.tasks.iter().copied());
         engine.tell(saved.looks.iter().cloned());
@@ -208,15 +199,14 @@ pub(super) fn process<T>(
         });
         engine.seed(last.into_iter().flatten().copied());
     }
-    let command: Vec<&[u8]> =
-        saved.iter().flat_map(|saved| &saved.run.command).map(|word| &*word.0).collect();
+    let command = recording.command();
     let info = RunInfo {
         clock: recording.clock()?,
         kernel: recording.kernel(),
-        cpus: offline.cpus().count(),
+        cpus: recording.cpus(),
         command: &command,
     };
-    let start = saved.and_then(|saved| saved.start);
+    let start = recording.start();
     let end = saved.and_then(|saved| saved.end.as_ref());
     let info = ReportInfo {
         run: info,
@@ -233,11 +223,11 @@ pub(super) fn process<T>(
     if let Some(end) = end {
         engine.tell_known_up_to(end.known_up_to_ns);
     }
-    let results = with_given_up(engine.finish(), end);
-    let extent = if offline.faults().is_empty() { Extent::Whole } else { Extent::Part };
-    for fault in offline.faults() {
-        notes.say(format!("{fault}: the rest of that ring is left out"));
-    }
+    let mut results = with_given_up(engine.finish(), end);
+    results.unread = offline.unread();
+    let faults = offline.faults();
+    let extent = if faults.is_empty() { Extent::Whole } else { Extent::Part };
+    faults.iter().for_each(|fault| notes.say(fault));
     let stats = if extent == Extent::Whole { recording.stats() } else { Vec::new() };
     let blocked = blocked_before(saved, &config.whose);
     let done = finish(Outcome {

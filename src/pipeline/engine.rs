@@ -4,6 +4,7 @@
 //! and says up to which instant everything has been read.
 
 mod end;
+mod items;
 mod open;
 mod pairing;
 mod streaming;

@@ -1,5 +1,7 @@
 //! One CPU's way through the pipeline: sub-buffers to events and spinning waits.
 
+mod items;
+
 use std::collections::HashMap;
 
 use crate::cmdline_cache::EventTexts;
@@ -11,6 +13,8 @@ use crate::tracefs::{Abi, PageFault, Record, Resume, Step, SubbufLayout, walk};
 
 use super::mmap_locks::Taken;
 use super::raw::RawStore;
+
+pub use items::{Item, What};
 
 /// What decoding needs to know; the same for every CPU.
 #[derive(Debug)]
@@ -116,11 +120,11 @@ impl Lane {
         self.read.sub_buffers += u64::from(resume.is_none());
         loop {
             while let Some(record) = steps.next_short() {
-                self.record(with, &record, processed_ns);
+                _ = self.record(with, &record, processed_ns);
             }
             match steps.next() {
                 Some(Step::Lost { missed }) => self.gap = Some(missed),
-                Some(Step::Record(record)) => self.record(with, &record, processed_ns),
+                Some(Step::Record(record)) => _ = self.record(with, &record, processed_ns),
                 Some(Step::Fault(fault)) => *self.read.faults.entry(fault).or_default() += 1,
                 None => break,
             }
@@ -193,11 +197,11 @@ impl Lane {
     }
 
     #[inline]
-    fn record(&mut self, with: &Decoding, record: &Record<'_>, processed_ns: u64) {
+    fn record(&mut self, with: &Decoding, record: &Record<'_>, processed_ns: u64) -> Option<Event> {
         self.read.events += 1;
         let Some(raw_head) = with.decoder.head(record.payload) else {
             self.read.malformed += 1;
-            return;
+            return None;
         };
         if record.ts < self.last_ns {
             self.read.clock_backward += 1;
@@ -216,11 +220,13 @@ impl Lane {
             Some(body) => body,
             None => self.body(with, raw_head.id, record.payload),
         };
-        self.take(&Event { head, body });
+        let event = Event { head, body };
+        self.take(&event);
         if let Some(raw) = &mut self.raw {
-            self.events.push(Event { head, body });
+            self.events.push(event);
             raw.push(raw_head, record.payload);
         }
+        Some(event)
     }
 
     fn body(&mut self, with: &Decoding, id: u16, payload: &[u8]) -> Body {
@@ -264,12 +270,16 @@ impl Lane {
     }
 
     fn push_gap(&mut self, body: Body) {
-        let stamp = self.next_stamp();
-        let head =
-            Head { stamp, ts_ns: self.last_ns, cpu: self.cpu, tid: Tid(0), context: Context::Task };
-        self.take(&Event { head, body });
+        self.push_beside(Tid(0), Context::Task, body);
+    }
+
+    /// Something that is no record by itself.
+    fn push_beside(&mut self, tid: Tid, context: Context, body: Body) {
+        let (stamp, ts_ns, cpu) = (self.next_stamp(), self.last_ns, self.cpu);
+        let event = Event { head: Head { stamp, ts_ns, cpu, tid, context }, body };
+        self.take(&event);
         if let Some(raw) = &mut self.raw {
-            self.events.push(Event { head, body });
+            self.events.push(event);
             raw.push_nothing();
         }
     }

@@ -59,7 +59,7 @@ pub use export::{Exporter, PerfettoExport};
 pub use filters::Filters;
 pub use futex_owner::futex_owner;
 pub use keep::Keep;
-pub use lane::ReadCounts;
+pub use lane::{Item, ReadCounts, What};
 pub use live::{Ended, Live};
 pub use named::{Kept, NamedHolder, NamedWait, OpenNamed};
 pub use nested::{NESTED, NESTED_HINT};

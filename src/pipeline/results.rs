@@ -82,6 +82,8 @@ pub struct Results {
     pub chains_forgotten: u64,
     /// What each CPU's sub-buffers held.
     pub read: Vec<(Cpu, ReadCounts)>,
+    /// Records or lines of a saved trace that could not be read, each by itself.
+    pub unread: u64,
     /// The kernel stacks of the waits.
     pub stacks: StackTable,
     /// What the names came from.

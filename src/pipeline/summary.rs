@@ -50,6 +50,7 @@ pub fn quality(
         page_faults: page_faults(&results.read),
         unknown_ids: all(|read| read.unknown),
         malformed_events: all(|read| read.malformed),
+        unread_records: results.unread,
         names_unknown: kept.name_unknown,
         names_unconfirmed: kept.name_unconfirmed,
         names_contradicted: results.names.contradictions,

@@ -85,6 +85,8 @@ pub struct Quality {
     pub unknown_ids: u64,
     /// Records that lack a field of their format.
     pub malformed_events: u64,
+    /// Records or lines of a saved trace that could not be read, each by itself.
+    pub unread_records: u64,
     /// Waits of tasks whose name was never learned.
     pub names_unknown: u64,
     /// Waits of tasks whose name may have changed in a loss.
@@ -168,7 +170,7 @@ impl Quality {
     }
 
     /// The counters that ought to be 0, each with the words to show it under.
-    pub fn faults(&self) -> [(&'static str, u64); 32] {
+    pub fn faults(&self) -> [(&'static str, u64); 33] {
         [
             ("waits whose end was lost", self.pairing.lost_end),
             ("waits that end before they begin", self.pairing.clock),
@@ -189,6 +191,7 @@ impl Quality {
             ("events with a time before the one before", self.clock_backward),
             ("records of unknown events", self.unknown_ids),
             ("records without a field of their event", self.malformed_events),
+            ("records or lines of the file that could not be read", self.unread_records),
             ("waits of tasks without a known name", self.names_unknown),
             ("waits whose task's name is unconfirmed", self.names_unconfirmed),
             ("names that two sources disagree on", self.names_contradicted),

@@ -31,6 +31,7 @@ mod names;
 #[cfg(feature = "parquet")]
 mod parquet_files;
 mod perf_checks;
+mod perf_data;
 mod perf_options;
 mod places;
 #[cfg(feature = "parquet")]

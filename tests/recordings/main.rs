@@ -24,6 +24,8 @@ mod live;
 mod lock_names;
 mod oracle;
 mod pages;
+mod perf_data;
+mod perf_data_damage;
 mod perfetto;
 mod print_format;
 mod saved_traces;

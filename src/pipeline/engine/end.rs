@@ -53,6 +53,7 @@ impl Engine {
             rows,
             lock_names: names.unwrap_or_default(),
             read,
+            unread: 0,
             stacks,
             names: self.cache.counters(),
             facts: self.cache.facts_given_up(),
