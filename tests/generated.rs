@@ -11,7 +11,7 @@ mod rings;
 
 use ftlock::cmdline_cache::Certainty;
 use ftlock::event::{Context, Cpu, Gap};
-use ftlock::pipeline::{NamedWait, RawEvent, Results, Sink, quality, replay};
+use ftlock::pipeline::{NamedWait, RawEvent, Results, Sink, Stacks, quality, replay};
 use ftlock::report::{By, Table};
 use ftlock::symbols::StackTable;
 use proptest::prelude::*;
@@ -103,7 +103,7 @@ proptest! {
         let (waits, results) = run(&rings);
         prop_assert_eq!(found(&waits), truth(&rings));
         prop_assert!(waits.iter().all(|named| named.name.certainty == Certainty::Known));
-        let quality = quality(&results, &[], 0, false);
+        let quality = quality(&results, &[], 0, Stacks::Unwanted);
         prop_assert!(quality.is_complete(), "{:?}", quality);
         prop_assert_eq!(results.totals(Table::Locks).waits(), rings.waits.len() as u64);
     }
@@ -123,7 +123,7 @@ proptest! {
         for told in found(&certain) {
             prop_assert!(truth.binary_search(&told).is_ok(), "{:?}", told);
         }
-        let quality = quality(&results, &[], 0, false);
+        let quality = quality(&results, &[], 0, Stacks::Unwanted);
         prop_assert!(quality.identities().iter().all(|identity| identity.holds()));
         let (read, missed) = quality.cpus.iter().fold((0, 0), |(read, missed), cpu| {
             (read + cpu.read, missed + cpu.overrun)

@@ -10,8 +10,8 @@ use crate::event::Context;
 use crate::report::{By, Column, DEFAULT_FIELDS};
 
 use super::arg_values::{
-    Color, Reader, ReportFormat, StreamFormat, by, column, context, number_column, parse_size,
-    parse_tick,
+    Color, Reader, ReportFormat, StreamFormat, by, column, context, number_column, parse_percent,
+    parse_size, parse_tick,
 };
 
 /// Options of `record`, `demo` and `report`.
@@ -130,6 +130,9 @@ pub struct OutputArgs {
     /// How finished waits are streamed [default: text; none with -x, and each --format but table]
     #[arg(long, value_enum, default_missing_value = "text", num_args = 0..=1, value_name = "FORMAT")]
     pub stream: Option<StreamFormat>,
+    /// Memory for lines of the stream that wait for their reader; what finds no room is dropped, and counted
+    #[arg(long, value_name = "SIZE", default_value = "128M", value_parser = parse_size)]
+    pub stream_buffer: u64,
     /// Stream every event, not the finished waits: one line each as in trace_pipe, with the right name
     #[arg(short = 'D', long, alias = "dump-raw-trace")]
     pub raw: bool,
@@ -197,13 +200,17 @@ pub struct KernelArgs {
     /// some 8 % of the time of tasks that do nothing but map and unmap memory, others next to nothing
     #[arg(long)]
     pub learn_mmap_lock: bool,
+    /// Record stacks for a part of the time only, where they would take more than this of a CPU's time, such as
+    /// 1%: the other waits are counted in full, in a row without a caller
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub max_overhead: Option<f64>,
     /// Size of the kernel's ring for each CPU, such as 8M
     #[arg(short = 'm', long, value_name = "SIZE", default_value = "8M", value_parser = parse_size)]
     pub mmap_size: u64,
     /// The trace clock; one that counts nanoseconds
     #[arg(long, value_name = "CLOCK", default_value = "mono")]
     pub clock: String,
-    /// How often the rings are read at least
+    /// How often the rings are read at least; more often while one is half full when it is read
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = parse_tick)]
     pub tick: Duration,
     /// How the rings are read

@@ -56,6 +56,8 @@ pub(super) struct RecordConfig {
     pub(super) command: Vec<OsString>,
     pub(super) plan: Plan,
     pub(super) stream: Option<Format>,
+    /// Room for what waits to be written.
+    pub(super) stream_bytes: usize,
     pub(super) format: Report,
     pub(super) color: Color,
     pub(super) raw: bool,
@@ -160,10 +162,12 @@ impl RecordConfig {
                 instance: Config::default(),
                 reader: tracefs::Reader::Read,
                 stacks: !args.trace.no_stack,
+                stack_limit: None,
                 mmap_lock: false,
                 further: further(&args.output.event)?,
             },
             stream,
+            stream_bytes: usize::try_from(args.output.stream_buffer).unwrap_or(usize::MAX),
             format,
             color: args.output.color,
             raw: args.output.raw,
@@ -209,7 +213,11 @@ fn plan(args: &KernelArgs, plan: Plan) -> Result<Plan, Usage> {
     if args.mmap_size == 0 {
         return Err(Usage("-m 0: a ring needs room for an event".to_owned()));
     }
+    if args.max_overhead.is_some() && !plan.stacks {
+        return Err(Usage("--max-overhead and --no-stack: stacks are what it limits".to_owned()));
+    }
     Ok(Plan {
+        stack_limit: args.max_overhead.map(|percent| percent / 100.0),
         instance: Config {
             clock,
             buffer_size_kb: args.mmap_size.div_ceil(1024),
@@ -240,6 +248,10 @@ fn save(args: &SaveArgs, kernel: &KernelArgs) -> Result<Option<SaveConfig>, Usag
         return Err(Usage(format!("--save and --reader mmap: {why}")));
     }
     let SaveArgs { file_version, max_size, ring, when_wait, no_report, .. } = *args;
+    if no_report && kernel.max_overhead.is_some() {
+        let why = "what stacks cost is seen in what is decoded";
+        return Err(Usage(format!("--max-overhead and --no-report: {why}")));
+    }
     let first = max_size.map_or(Bound::None, Bound::First);
     let (version, bound) = (file_version.version(), ring.map_or(first, Bound::Last));
     Ok(Some(SaveConfig { path, version, bound, when_wait, reports: !no_report }))

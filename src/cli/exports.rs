@@ -18,7 +18,7 @@ use crate::symbols::Kallsyms;
 use super::config::RecordConfig;
 use super::facts::Facts;
 use super::formats::Report;
-use super::stages::{STREAM_BYTES, stream};
+use super::stages::stream;
 
 /// Where waits go while the run lasts; a report that is written then takes the file.
 pub(super) fn outputs<'a>(
@@ -51,7 +51,7 @@ fn export<'a>(
         Some(file) => Box::new(file),
         None => Box::new(io::stdout()),
     };
-    let queue = Queue::new(out, STREAM_BYTES).context("cannot start the report's thread")?;
+    let queue = Queue::new(out, config.stream_bytes).context("cannot start the report's thread")?;
     let Extras { split, holders, .. } = config.plan.extras;
     let told = (facts.texts(), Shows { split, holders });
     let report: Box<dyn Exporter + 'a> = match config.format {

@@ -7,9 +7,10 @@ use std::time::Duration;
 use crate::event::Cpu;
 use crate::output::{ReportInfo, Section, Summary};
 use crate::pipeline::{
-    Blocked, Ended, Export, Outputs, Results, StreamTexts, open_waits, quality, stream_blocked,
+    Blocked, Ended, Export, Outputs, Results, RingFill, Stacks, StreamTexts, open_waits, quality,
+    stream_blocked,
 };
-use crate::report::{Quality, Row, RowKey, Table, select};
+use crate::report::{Quality, Row, RowKey, StackSampling, Table, select};
 use crate::symbols::Kallsyms;
 use crate::tracefs::CpuStats;
 
@@ -37,6 +38,8 @@ pub(super) struct Outcome<'a> {
     pub(super) own_cpu_ns: Option<u64>,
     /// Tasks that were blocked all the time.
     pub(super) blocked: &'a [Blocked],
+    /// For how much of the time there are stacks, where their cost was limited.
+    pub(super) sampling: Option<StackSampling>,
     pub(super) results: Results,
 }
 
@@ -58,16 +61,25 @@ pub(super) fn conclude(outcome: Outcome<'_>) -> anyhow::Result<u8> {
         Err(error) => (None, Some(error)),
     };
     let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
-    let quality = quality(&results, stats, dropped_lines + dropped_waits, config.plan.stacks);
-    let quality = Quality { own_cpu_ns: outcome.own_cpu_ns, ..quality };
-    let (duration, blocked) = (outcome.duration, outcome.blocked);
-    let came = Came { config, symbols, texts, duration, blocked, results: &results, quality };
+    let Outcome { duration, blocked, sampling, .. } = outcome;
+    let stacks = stacks(config, sampling);
+    let quality = quality(&results, stats, dropped_lines + dropped_waits, stacks);
+    let fill = ended.as_ref().map(|ended| ended.fill).filter(|fill| *fill != RingFill::default());
+    let quality = Quality {
+        own_cpu_ns: outcome.own_cpu_ns,
+        ring_peak_percent: fill.map(|fill| fill.peak_percent),
+        hurried: fill.map_or(0, |fill| fill.hurried),
+        stack_sampling: sampling,
+        ..quality
+    };
+    let results = &results;
+    let came = Came { config, symbols, texts, duration, blocked, results, quality };
     let printed = came.lend(|summary| {
         let all = Printed { info: &outcome.info, summary, profile: profile.as_ref() };
         print(config, &all, outcome.file, streamed.is_ok())
     });
     let mut status = status(config, &came.quality, &traced);
-    if disturbed(ended.as_ref(), &results, stats) {
+    if disturbed(ended.as_ref(), results, stats) {
         status = FAILED;
     }
     let streamed = streamed.map_err(|error| ("stdout".to_owned(), error));
@@ -87,13 +99,15 @@ pub(super) fn lend<T>(
     outcome: Outcome<'_>,
     read: impl FnOnce(&ReportInfo<'_>, &Summary<'_>) -> T,
 ) -> anyhow::Result<T> {
-    let Outcome { config, info, symbols, texts, duration, blocked, results, .. } = outcome;
+    let Outcome { config, info, symbols, texts, duration, blocked, sampling, results, .. } =
+        outcome;
     outcome.traced?;
     let ended = outcome.ended?;
     let stats = ended.as_ref().map_or(&[][..], |ended| &ended.stats);
     disturbed(ended.as_ref(), &results, stats);
-    let quality = quality(&results, stats, 0, config.plan.stacks);
-    let came = Came { config, symbols, texts, duration, blocked, results: &results, quality };
+    let quality = quality(&results, stats, 0, stacks(config, sampling));
+    let results = &results;
+    let came = Came { config, symbols, texts, duration, blocked, results, quality };
     Ok(came.lend(|summary| read(&info, summary)))
 }
 
@@ -133,6 +147,15 @@ impl Came<'_> {
             stacks: &results.stacks,
             cgroups: texts.cgroups.as_deref(),
         })
+    }
+}
+
+/// Whether a wait without a stack lacks one.
+fn stacks(config: &RecordConfig, sampling: Option<StackSampling>) -> Stacks {
+    match sampling.filter(StackSampling::is_partial) {
+        _ if !config.plan.stacks => Stacks::Unwanted,
+        Some(_) => Stacks::Sampled,
+        None => Stacks::Wanted,
     }
 }
 

@@ -13,8 +13,8 @@ use anyhow::{Context, anyhow};
 use crate::cmdline_cache::proc::PidNamespace;
 use crate::output::{ReportInfo, RunInfo};
 use crate::pipeline::{
-    self, Asked, Ended, Engine, Live, NESTED, Session, Signals, SinceBefore, Watched, Workload,
-    enter,
+    self, Asked, Ended, Engine, Live, NESTED, Session, Signals, SinceBefore, StackSampler, Watched,
+    Workload, enter,
 };
 use crate::symbols::{Availability, Kallsyms};
 
@@ -52,7 +52,8 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let facts = Facts::new(config)?;
     let filters = facts.filters(config, &symbols)?;
     let mut file = report_file(config)?;
-    let Session { mut live, layout, decoder, own, tasks, namespace } = start(config, &mut notes)?;
+    let Session { mut live, layout, decoder, own, tasks, namespace, frame_ns } =
+        start(config, &mut notes)?;
     check_cpus(config, &live)?;
     let traced = Traced { layout, decoder, own, namespace, is_live: true, hearsay: Vec::new() };
     let mut engine = engine(config, traced, live.cpus(), &symbols, filters, &facts);
@@ -71,6 +72,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     live.wake_on(signals.wake())?;
     live.wake_when_unread(&io::stdout());
     live.trace_locks(&config.plan)?;
+    let sampler = sampler(config, &mut live, frame_ns)?;
     let blocked = blocked_before(&config.whose);
     let start_ns = live.now_ns().ok();
     let meter = Meter::start();
@@ -105,11 +107,13 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         symbols: &symbols,
         blocked,
         blocked_told: false,
+        sampler,
     };
     let traced = catch_unwind(AssertUnwindSafe(|| run.trace(&mut live, &mut engine, &mut outputs)));
     let traced = traced.unwrap_or_else(|_| Err(anyhow!("internal error, as told above")));
     run.notes.clear();
     let (duration, end_ns) = (run.meter.elapsed(), live.now_ns().ok());
+    let sampled = run.sampler.take().map(StackSampler::end).transpose();
     save::tell_last_tasks(&mut live, namespace);
     let ended = match &traced {
         Ok(_) => live.stop(engine.as_mut(), &mut outputs).map(Some).map_err(anyhow::Error::from),
@@ -124,6 +128,10 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
     let ended = ended.and_then(|ended| removed.map(|()| ended));
     run.signals.let_the_next_one_kill();
     let own_cpu_ns = run.meter.cpu_ns();
+    let (sampling, ended) = match sampled {
+        Ok(sampling) => (sampling, ended),
+        Err(error) => (None, Err(error.into())),
+    };
     let end = End {
         at_ns: end_ns,
         known_up_to_ns: engine.as_ref().map_or(0, Engine::known_up_to_ns),
@@ -131,6 +139,13 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         own_cpu_ns,
         is_all_saved: true,
         disturbances: disturbances(ended.as_ref().ok().and_then(Option::as_ref)),
+        fill: ended
+            .as_ref()
+            .ok()
+            .and_then(Option::as_ref)
+            .map(|ended| ended.fill)
+            .unwrap_or_default(),
+        sampling,
         given_up: engine.as_ref().map(save::given_up).unwrap_or_default(),
     };
     let saved = config.save.as_ref().zip(saver);
@@ -151,6 +166,7 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
         duration,
         own_cpu_ns: Some(own_cpu_ns),
         blocked,
+        sampling,
         results: engine.finish(),
     })?;
     Ok(not_saved.map_or(status, |error| exit::tell(&error)))
@@ -158,6 +174,19 @@ pub(super) fn record(config: &RecordConfig) -> anyhow::Result<u8> {
 
 fn disturbances(ended: Option<&Ended>) -> Vec<String> {
     ended.iter().flat_map(|ended| &ended.disturbances).map(ToString::to_string).collect()
+}
+
+/// What keeps the cost of stacks below the limit, if there is one.
+fn sampler(
+    config: &RecordConfig,
+    live: &mut Live,
+    frame_ns: Option<f64>,
+) -> anyhow::Result<Option<StackSampler>> {
+    let Some((limit, frame_ns)) = config.plan.stack_limit.zip(frame_ns) else {
+        return Ok(None);
+    };
+    let sampler = StackSampler::start(live.instance().stack_switches(), frame_ns, limit);
+    sampler.map(Some).context("cannot start the thread that samples stacks")
 }
 
 /// The tasks that are blocked already, of those that were asked for. Of a command that has not started

@@ -229,12 +229,13 @@ pub(super) fn process<T>(
     let extent = if faults.is_empty() { Extent::Whole } else { Extent::Part };
     faults.iter().for_each(|fault| notes.say(fault));
     let stats = if extent == Extent::Whole { recording.stats() } else { Vec::new() };
+    let fill = end.map(|end| end.fill).unwrap_or_default();
     let blocked = blocked_before(saved, &config.whose);
     let done = finish(Outcome {
         config,
         info,
         traced: ending,
-        ended: Ok(Some(Ended { stats, ..Ended::default() })),
+        ended: Ok(Some(Ended { stats, fill, ..Ended::default() })),
         outputs,
         file,
         symbols: &symbols,
@@ -242,6 +243,7 @@ pub(super) fn process<T>(
         duration: duration(saved, &offline, &results),
         own_cpu_ns: end.map(|end| end.own_cpu_ns),
         blocked: &blocked,
+        sampling: end.and_then(|end| end.sampling),
         results,
     })?;
     Ok((done, extent))

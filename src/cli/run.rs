@@ -10,8 +10,8 @@ use crate::cmdline_cache::proc::PidNamespace;
 use crate::event::Head;
 use crate::output::text;
 use crate::pipeline::{
-    Engine, Lasting, Live, Outputs, Saver, Signals, SinceBefore, Sink, Stream, Watched, Workload,
-    futex_owner, status_code, stream_blocked, stream_open,
+    Engine, Lasting, Live, Outputs, Saver, Signals, SinceBefore, Sink, StackSampler, Stream,
+    Watched, Workload, futex_owner, status_code, stream_blocked, stream_open,
 };
 use crate::symbols::Kallsyms;
 
@@ -78,6 +78,8 @@ pub(super) struct Run<'a> {
     /// Tasks that were blocked when the run began, and whether they have been told of.
     pub(super) blocked: SinceBefore,
     pub(super) blocked_told: bool,
+    /// Where the cost of stacks is limited.
+    pub(super) sampler: Option<StackSampler>,
 }
 
 impl Run<'_> {
@@ -100,6 +102,9 @@ impl Run<'_> {
             live.pump(engine.as_mut(), &mut sink)?;
             if let Some(wait) = sink.found {
                 self.found(live, wait);
+            }
+            if let (Some(sampler), Some(engine)) = (&mut self.sampler, &engine) {
+                sampler.adapt(engine.frames());
             }
             save::tell_news(live, engine.as_mut());
             if let Some(engine) = engine {

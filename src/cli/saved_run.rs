@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::cmdline_cache::{Look, Said, SeededTask};
 use crate::event::{Cpu, Stamp};
-use crate::pipeline::{Blocked, Extras, NameChange, NameNews, SavedGap, Tiding};
+use crate::pipeline::{Blocked, Extras, NameChange, NameNews, RingFill, SavedGap, Tiding};
+use crate::report::StackSampling;
 
 use super::byte_text::ByteText;
 use super::config::Whose;
@@ -16,7 +17,7 @@ use super::saved_tasks::{BlockedLine, LookLine, TaskLine};
 pub(super) const SCHEMA: u32 = 1;
 
 /// A line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub(super) enum Line {
     /// What was to be traced: the first line.
@@ -97,7 +98,7 @@ pub(super) struct Start {
 }
 
 /// How it ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct End {
     /// By the trace clock.
     pub(super) at_ns: Option<u64>,
@@ -113,6 +114,12 @@ pub(super) struct End {
     /// What could not be learned of processes.
     #[serde(default)]
     pub(super) given_up: GivenUp,
+    /// How full rings were.
+    #[serde(default)]
+    pub(super) fill: RingFill,
+    /// For how much of the time there are stacks, where their cost was limited.
+    #[serde(default)]
+    pub(super) sampling: Option<StackSampling>,
 }
 
 /// What could not be learned of processes.

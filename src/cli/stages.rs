@@ -23,10 +23,6 @@ use super::facts::Facts;
 /// Names held at once: every task of a large machine, and the renames of a busy second.
 const MAX_NAMES: usize = 1 << 18;
 
-/// Lines of the stream that may wait for their reader, and for a CPU to write them on a machine
-/// that is overloaded: half a minute of a busy one's waits.
-pub(super) const STREAM_BYTES: usize = 128 << 20;
-
 /// How what is traced looks.
 #[derive(Debug)]
 pub(super) struct Traced {
@@ -97,8 +93,8 @@ pub(super) fn stream<'a>(
     info: &RunInfo<'_>,
 ) -> anyhow::Result<Option<Stream<'a>>> {
     let Some(format) = config.stream else { return Ok(None) };
-    let queue =
-        Queue::new(io::stdout(), STREAM_BYTES).context("cannot start the stream's thread")?;
+    let queue = Queue::new(io::stdout(), config.stream_bytes)
+        .context("cannot start the stream's thread")?;
     let Extras { split, holders, .. } = config.plan.extras;
     let stream = Stream::new(format, symbols, queue).with_texts(facts.texts());
     let mut stream = stream.showing(Shows { split, holders });

@@ -4,7 +4,7 @@
 use super::table::{Detail, View, frames};
 use super::text::{blocked, open_text, task_text};
 use super::{StreamOpen, Summary};
-use crate::report::{Cause, Identity, Quality, Table, scaled};
+use crate::report::{Cause, Identity, Quality, StackSampling, Table, scaled};
 use anstyle::Style;
 use std::io::{self, Write};
 
@@ -35,6 +35,7 @@ fn costs(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Resu
         let (count, total) = (grouped(count), grouped(total));
         writeln!(out, " bad: {count} of {total} ({rate:.2} %): {}", reasons.join(", "))?;
     }
+    sampling(quality, out)?;
     let Some(own) = quality.overhead(summary.duration_ns) else { return Ok(()) };
     writeln!(
         out,
@@ -43,6 +44,17 @@ fn costs(summary: &Summary<'_>, detail: Detail, out: &mut dyn Write) -> io::Resu
         own.cpu_percent,
         grouped(own.events),
         grouped(own.events_per_s),
+    )
+}
+
+/// For how much of the time there are stacks, where they were to cost no more than so much.
+fn sampling(quality: &Quality, out: &mut dyn Write) -> io::Result<()> {
+    let Some(stacks) = quality.stack_sampling else { return Ok(()) };
+    let StackSampling { max_percent, frame_ns, on_percent } = stacks;
+    writeln!(
+        out,
+        " stacks: {on_percent} % of the time, for at most {max_percent} % of each CPU at {frame_ns} ns a frame; {} without",
+        counted(quality.stacks_sampled_out, "wait"),
     )
 }
 

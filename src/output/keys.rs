@@ -15,6 +15,9 @@ use crate::symbols::{Kallsyms, Waiter};
 /// What stands where the name of a row would, if it holds what found no room.
 pub(super) const OVERFLOW: &str = "(overflow)";
 
+/// What stands where a caller would, if stacks were not recorded just then.
+const SAMPLED_OUT: &str = "(no stack: sampled out)";
+
 /// One column of a row's identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyColumn {
@@ -168,6 +171,9 @@ fn value(part: &Part, id: &str, summary: &Summary<'_>) -> Option<KeyValue> {
         (Part::Owner(Some(owner)), "owner") => name(owner.comm),
         (Part::Chain(Some(chain)), "chain") => KeyValue::Bytes(chain_text(chain, summary)),
         (Part::Reason(reason), "reason") => KeyValue::Text(reason_text(reason, symbols)),
+        (Part::Caller(None, kind) | Part::Stack(None, kind), "caller") => {
+            without_stack(kind, summary)
+        }
         (Part::Caller(caller, _), "caller") => function(caller, symbols),
         (Part::Stack(stack, kind), "caller") => {
             let caller = |stack| summary.stacks.caller(stack, Waiter::of(kind));
@@ -233,6 +239,16 @@ pub(super) fn lock_rule(key: &RowKey, summary: &Summary<'_>) -> Option<&'static 
         _ => None,
     });
     known_lock(lock?, summary)?.rule
+}
+
+/// What stands where the caller would if there is no stack.
+fn without_stack(kind: WaitKind, summary: &Summary<'_>) -> KeyValue {
+    let is_sampled = summary.quality.stack_sampling.is_some_and(|stacks| stacks.is_partial());
+    let never_has_one = matches!(kind, WaitKind::Futex | WaitKind::FutexPi);
+    match is_sampled && !never_has_one {
+        true => KeyValue::Text(SAMPLED_OUT.to_owned()),
+        false => KeyValue::Unknown,
+    }
 }
 
 fn function(caller: Option<u64>, symbols: &Kallsyms) -> KeyValue {

@@ -151,6 +151,11 @@ impl Engine {
         self.sums.iter().map(|sums| sums.kept.kept()).sum()
     }
 
+    /// How many frames of stacks were recorded so far, on each CPU.
+    pub fn frames(&self) -> impl Iterator<Item = u64> {
+        self.lanes.iter().map(|lane| lane.read.frames)
+    }
+
     /// How many gaps have been met so far.
     pub fn gaps(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.read.gaps).sum()

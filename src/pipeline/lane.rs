@@ -77,6 +77,8 @@ pub struct ReadCounts {
     pub unknown: u64,
     /// Events that lack a field of their format.
     pub malformed: u64,
+    /// Frames of stacks.
+    pub frames: u64,
     /// Events with a time before the one before.
     pub clock_backward: u64,
     /// Events read after their window was processed.
@@ -244,6 +246,7 @@ impl Lane {
             Ok(Decoded::Stack(frames)) => {
                 self.frames.clear();
                 self.frames.extend(frames);
+                self.read.frames += self.frames.len() as u64;
                 with.stacks.intern(&self.frames).map_or(Body::Other, Body::Stack)
             }
             Ok(Decoded::Unknown) => {

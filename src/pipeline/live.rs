@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
+use serde::{Deserialize, Serialize};
 
 use crate::event::Cpu;
 use crate::tracefs::{self, Arena, CpuStats, Disturbance, End, Instance, Reader, Ring, Unmappable};
 
 use super::engine::Engine;
 use super::error::Error;
+use super::pace::Pace;
 use super::results::Sink;
 use super::save::Saver;
 use super::setup::Chunk;
@@ -42,6 +44,7 @@ pub struct Live {
     events: Events,
     instance: Instance,
     saver: Option<Saver>,
+    pace: Pace,
     watched: Instant,
     disturbances: Vec<Disturbance>,
 }
@@ -54,6 +57,8 @@ struct OneCpu {
     end: End,
     /// Up to when everything was read before the last drain.
     read_up_to_ns: u64,
+    /// What was read since everything was last read.
+    backlog_bytes: u64,
 }
 
 /// What is left when a live trace has ended.
@@ -65,6 +70,17 @@ pub struct Ended {
     pub disturbances: Vec<Disturbance>,
     /// Each CPU's ring in KiB.
     pub buffer_size_kb: u64,
+    /// How full rings were.
+    pub fill: RingFill,
+}
+
+/// How full rings were when they were read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RingFill {
+    /// The fullest, in percent.
+    pub peak_percent: u64,
+    /// How often one was so full that they were read more often from then on.
+    pub hurried: u64,
 }
 
 impl Live {
@@ -87,11 +103,13 @@ impl Live {
                 arena: Arena::new(),
                 end: End::CaughtUp,
                 read_up_to_ns: 0,
+                backlog_bytes: 0,
             });
         }
         let (events, watched) = (Events::with_capacity(64), Instant::now());
         let disturbances = Vec::new();
-        Ok(Live { rings, poll, events, instance, saver: None, watched, disturbances })
+        let (saver, pace) = (None, Pace::new());
+        Ok(Live { rings, poll, events, instance, saver, pace, watched, disturbances })
     }
 
     /// The CPUs that have a ring, in the order the engine knows them.
@@ -144,11 +162,12 @@ impl Live {
         Ok(self.instance.stats(cpu)?.now_ns.unwrap_or(0))
     }
 
-    /// Waits for a full ring, a signal or the tick. Returns whether the stream lost its reader.
+    /// Waits for a full ring, a signal or the tick, which is shorter while rings fill up. Returns whether the stream lost its reader.
     pub fn wait(&mut self, tick: Duration) -> Result<bool, Error> {
         if self.rings.iter().any(|one| matches!(one.end, End::Capped | End::Busy)) {
             return Ok(false);
         }
+        let tick = self.pace.tick(tick);
         match self.poll.poll(&mut self.events, Some(tick)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => {
                 return Err(Error::Poll(error));
@@ -208,7 +227,8 @@ impl Live {
         }
         let buffer_size_kb = self.instance.buffer_size_kb();
         let disturbances = std::mem::take(&mut self.disturbances);
-        Ok(Ended { stats, disturbances, buffer_size_kb })
+        let fill = self.pace.fill;
+        Ok(Ended { stats, disturbances, buffer_size_kb, fill })
     }
 
     /// Removes the instance.
@@ -226,6 +246,15 @@ impl Live {
                 saver.take(one.cpu, &one.arena, one.read_up_to_ns);
             }
         }
+        for one in &mut self.rings {
+            one.backlog_bytes += one.arena.used_bytes() as u64;
+        }
+        let most_bytes = self.rings.iter().map(|one| one.backlog_bytes).max();
+        for one in self.rings.iter_mut().filter(|one| one.end != End::Capped) {
+            one.backlog_bytes = 0;
+        }
+        let ring_bytes = self.instance.buffer_size_kb().saturating_mul(1024).max(1);
+        self.pace.note((100 * most_bytes.unwrap_or(0) / ring_bytes).min(100));
         Ok(())
     }
 

@@ -99,6 +99,8 @@ pub struct Plan {
     pub reader: Reader,
     /// Whether a kernel stack is recorded with each begin.
     pub stacks: bool,
+    /// How much of a CPU's time those may cost, from 0 to 1.
+    pub stack_limit: Option<f64>,
     /// Whether moves between cgroups are recorded.
     pub cgroups: bool,
     /// Begins with these flags only; with any if empty. An end whose begin is left out is recorded

@@ -30,6 +30,8 @@ pub struct Session {
     pub tasks: Vec<(SeededTask, Stamp)>,
     /// Whether /proc shows the ids that events carry.
     pub namespace: PidNamespace,
+    /// What it costs to record a frame of a stack, in ns, where that is limited.
+    pub frame_ns: Option<f64>,
 }
 
 /// Finds tracefs, mounting it if need be, and removes what dead runs left.
@@ -44,6 +46,7 @@ impl Session {
     /// whatever changes meanwhile is in the rings.
     pub fn start(tracefs: &Tracefs, plan: &Plan) -> Result<Session, Error> {
         let mut instance = Instance::create(tracefs, &plan.instance)?;
+        let frame_ns = plan.stack_limit.map(|_| instance.measure_frame_ns()).transpose()?;
         let layout = SubbufLayout::parse(&instance.header_page()?)?;
         // A live kernel has our byte order: it runs us.
         let native = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
@@ -65,7 +68,7 @@ impl Session {
                 (own.map_or(own_number, |task| task.tid), seeded.into_iter().collect())
             }
         };
-        Ok(Session { live, layout, decoder, own, tasks, namespace })
+        Ok(Session { live, layout, decoder, own, tasks, namespace, frame_ns })
     }
 }
 

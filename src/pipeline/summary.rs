@@ -14,13 +14,24 @@ use super::named::{OpenNamed, known_comm};
 use super::results::Results;
 use super::stream::stream_holder;
 
+/// Whether a wait without a stack lacks one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stacks {
+    /// No: none were asked for.
+    Unwanted,
+    /// Yes.
+    Wanted,
+    /// No: they were recorded for a part of the time only.
+    Sampled,
+}
+
 /// How good a run's data is. `stats` are the kernel's own counters after the last drain; a
-/// recording has none. `stacks_wanted`: a wait without a stack lacks one.
+/// recording has none.
 pub fn quality(
     results: &Results,
     stats: &[(Cpu, Option<CpuStats>)],
     stream_dropped: u64,
-    stacks_wanted: bool,
+    stacks: Stacks,
 ) -> Quality {
     let kept = &results.kept;
     let all =
@@ -64,11 +75,15 @@ pub fn quality(
         user_names_dropped: results.user_names.dropped,
         user_spaces_unread: results.user_names.unread,
         stacks_refused: results.stacks.refused(),
-        stacks_missing: if stacks_wanted { kept.no_stack } else { 0 },
+        stacks_missing: if stacks == Stacks::Wanted { kept.no_stack } else { 0 },
+        stacks_sampled_out: if stacks == Stacks::Sampled { kept.no_stack } else { 0 },
         map_given_up: results.rows.given_up,
         map_floor_ns: results.rows.floor_ns,
         stream_dropped,
         own_cpu_ns: None,
+        ring_peak_percent: None,
+        hurried: 0,
+        stack_sampling: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! How good the data is: what was read, what became of it, what was lost.
 
 use super::identity::Identity;
+use super::sampling::StackSampling;
 use crate::contention::Counts;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -115,12 +116,21 @@ pub struct Quality {
     pub stacks_refused: u64,
     /// Waits that came without a stack although one was asked for.
     pub stacks_missing: u64,
+    /// Waits that came without one since stacks were recorded for a part of the time only.
+    pub stacks_sampled_out: u64,
     /// Rows that were given up for heavier ones: what they held is in the overflow rows.
     pub map_given_up: u64,
     /// What a row can have had before it was given up at most, in ns: no row lacks more than that.
     pub map_floor_ns: u64,
     /// Lines the stream's reader was too slow for.
     pub stream_dropped: u64,
+    /// How full a ring was at most when it was read, in percent; none where that was not seen.
+    pub ring_peak_percent: Option<u64>,
+    /// How often one was so full that rings were read more often from then on.
+    pub hurried: u64,
+    /// For how much of the time there are stacks, where their cost was limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack_sampling: Option<StackSampling>,
     /// CPU time that we took ourselves while we traced, in ns; none where it was not measured.
     pub own_cpu_ns: Option<u64>,
 }
@@ -209,8 +219,11 @@ impl Quality {
     }
 
     /// The counters that only describe the run.
-    pub fn facts(&self) -> [(&'static str, u64); 14] {
+    pub fn facts(&self) -> [(&'static str, u64); 17] {
         [
+            ("percent of a ring filled at most", self.ring_peak_percent.unwrap_or(0)),
+            ("times that rings were read more often, being half full", self.hurried),
+            ("waits without a stack, which was sampled out", self.stacks_sampled_out),
             ("begins read", self.pairing.begins_read),
             ("ends read", self.pairing.ends_read),
             ("phase changes of mutex waits", self.pairing.phase_changes),

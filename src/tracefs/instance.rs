@@ -17,6 +17,7 @@ use super::mount::Tracefs;
 use super::owner::Owner;
 use super::ring::{ReadRing, Reader, Ring};
 use super::settings::{self, Config, Sizes};
+use super::stacks::StackSwitch;
 use super::stats::CpuStats;
 use super::watch::{self, Disturbance, Expected};
 
@@ -45,6 +46,7 @@ pub struct Instance {
     enabled: Vec<String>,
     /// The `trigger` files we have written to, and what takes our trigger away.
     triggers: Vec<(PathBuf, String)>,
+    stack_switches: Vec<StackSwitch>,
     removed: bool,
 }
 
@@ -66,6 +68,7 @@ impl Instance {
             },
             enabled: Vec::new(),
             triggers: Vec::new(),
+            stack_switches: Vec::new(),
             removed: false,
         };
         instance.stop()?; // A new instance traces.
@@ -147,7 +150,16 @@ impl Instance {
         condition: Option<&str>,
     ) -> Result<(), Error> {
         let condition = condition.map(|condition| format!(" if {condition}")).unwrap_or_default();
-        self.set_trigger((system, event), "stacktrace", &condition, None)
+        self.set_trigger((system, event), "stacktrace", &condition, None)?;
+        let path = self.event_dir(system, event)?.join("trigger");
+        let trigger = format!("stacktrace{condition}");
+        self.stack_switches.push(StackSwitch { path, trigger });
+        Ok(())
+    }
+
+    /// What switches the stacks of each event that has them.
+    pub fn stack_switches(&self) -> Vec<StackSwitch> {
+        self.stack_switches.clone()
     }
 
     /// Records an event only from an event `from` to the next `until`, each given by system and name.

@@ -38,6 +38,7 @@ mod places;
 #[path = "../exports/rows.rs"]
 #[allow(dead_code, reason = "the other tests ask more of it")]
 mod rows;
+mod sampling;
 mod saved;
 mod saved_futexes;
 mod sleeps;

@@ -7,7 +7,7 @@ use ftlock::cmdline_cache::Certainty;
 use ftlock::contention::{Begins, Counts};
 use ftlock::event::Body;
 use ftlock::event::decode::{Decoded, Decoder};
-use ftlock::pipeline::{Results, quality};
+use ftlock::pipeline::{Results, Stacks, quality};
 
 use crate::kernel::Ring;
 use crate::totals::{Collected, Recorded};
@@ -29,7 +29,7 @@ fn recorded(rings: [&[Written]; 2]) -> Recorded {
 
 fn run(rings: [&[Written]; 2]) -> (Collected, Results) {
     let (collected, results) = recorded(rings).run(false, Begins::All, 1000);
-    for law in quality(&results, &[], 0, false).identities() {
+    for law in quality(&results, &[], 0, Stacks::Unwanted).identities() {
         assert!(law.holds(), "{law:?}");
     }
     (collected, results)
@@ -146,7 +146,7 @@ fn a_clock_that_goes_back_by_a_second_gives_no_time_and_is_counted() {
     ]);
     assert_eq!(waits(&collected), [(7, LOCK, 20)]);
     assert_eq!((results.counts.locks.clock, results.counts.locks.clock_worst_ns), (1, second));
-    assert!(quality(&results, &[], 0, false).clock_backward > 0);
+    assert!(quality(&results, &[], 0, Stacks::Unwanted).clock_backward > 0);
 }
 
 /// 10 ms between two CPUs' clocks: the stamps rule. An end so far before a begin is taken for that

@@ -9,8 +9,8 @@ use ftlock::contention::Begins;
 use ftlock::event::decode::Decoder;
 use ftlock::event::{Cpu, Gap, Tid};
 use ftlock::pipeline::{
-    Engine, Filters, Keep, NamedWait, Processes, RawEvent, Results, Setup, Sink, Targets, quality,
-    replay,
+    Engine, Filters, Keep, NamedWait, Processes, RawEvent, Results, Setup, Sink, Stacks, Targets,
+    quality, replay,
 };
 use ftlock::report::{By, Keys, Table};
 use ftlock::symbols::{CallerFinder, Kallsyms, StackTable};
@@ -170,7 +170,9 @@ fn totals_are_those_of_the_provenance() {
             longest,
         ];
         assert_eq!(found, expected, "{name}: {counts:?}");
-        assert!(quality(&results, &[], 0, false).identities().iter().all(|law| law.holds()));
+        assert!(
+            quality(&results, &[], 0, Stacks::Unwanted).identities().iter().all(|law| law.holds())
+        );
         let rows = results.totals(Table::Locks);
         assert_eq!(rows.wait_total_ns + rows.failed_total_ns + rows.uncertain_total_ns, total);
         let witness = rows.witness.unwrap();
@@ -217,7 +219,7 @@ fn damage_is_counted_once_and_costs_no_other_events() {
     let size = whole.layout.size_bytes();
     let events = |recorded: &Recorded| {
         let (_, results) = recorded.run(false, Begins::All, 1000);
-        let quality = quality(&results, &[], 0, false);
+        let quality = quality(&results, &[], 0, Stacks::Unwanted);
         assert!(quality.identities().iter().all(|law| law.holds()));
         let read: u64 = quality.cpus.iter().map(|cpu| cpu.read).sum();
         (read, quality)
@@ -281,7 +283,7 @@ fn the_accounting_holds_on_every_kernel() {
         let counts = results.counts.locks;
         assert_eq!(counts.begins_read, counted("contention_begin"), "{name}");
         assert_eq!(counts.ends_read, counted("contention_end"), "{name}");
-        let quality = quality(&results, &[], 0, false);
+        let quality = quality(&results, &[], 0, Stacks::Unwanted);
         for law in quality.identities() {
             assert!(law.holds(), "{name}: {law:?}");
         }
