@@ -197,7 +197,8 @@ mod tests {
         let number = |place: usize| match place {
             0 => "S_".to_owned(),
             _ => {
-                let digit = |value: usize| char::from_digit(u32::try_from(value).unwrap(), 36).unwrap();
+                let digit =
+                    |value: usize| char::from_digit(u32::try_from(value).unwrap(), 36).unwrap();
                 let (high, low) = ((place - 1) / 36, (place - 1) % 36);
                 let digits: String =
                     (high > 0).then(|| digit(high)).into_iter().chain([digit(low)]).collect();
