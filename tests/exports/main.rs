@@ -21,6 +21,8 @@ mod html;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
+mod parquet_hosts;
+#[cfg(feature = "parquet")]
 mod parquet_slowly;
 mod perfetto;
 #[path = "../recordings/fixtures.rs"]
