@@ -194,16 +194,12 @@ mod tests {
     /// Each of 60 parameters is a pair of the one before it, twice: 10^18 characters.
     #[test]
     fn a_symbol_that_stands_for_a_name_without_an_end_costs_no_more_than_others() {
-        let number = |place: usize| match place {
-            0 => "S_".to_owned(),
-            _ => {
-                let digit =
-                    |value: usize| char::from_digit(u32::try_from(value).unwrap(), 36).unwrap();
-                let (high, low) = ((place - 1) / 36, (place - 1) % 36);
-                let digits: String =
-                    (high > 0).then(|| digit(high)).into_iter().chain([digit(low)]).collect();
-                format!("S{}_", digits.to_uppercase())
-            }
+        // Substitutions count by digits and capitals: S_, S0_, .. S9_, SA_, .. SZ_, S10_.
+        let digits: Vec<char> = ('0'..='9').chain('A'..='Z').collect();
+        let number = |place: usize| match place.checked_sub(1) {
+            None => "S_".to_owned(),
+            Some(n @ 0..36) => format!("S{}_", digits[n]),
+            Some(n) => format!("S{}{}_", digits[n / 36], digits[n % 36]),
         };
         let pairs = (1..60).map(|place| format!("S_I{0}{0}E", number(place)));
         let symbol = format!("_Z1f4pairIiiE{}", pairs.collect::<String>());
